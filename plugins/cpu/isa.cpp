@@ -140,7 +140,13 @@ Isa detected_cpu() noexcept {
   return isa;
 }
 
-constexpr const char* kByteProducts[] = {"avx512", "avx512_vnni", "avx512_amx"};
+// Beside the bucket avx512.
+struct NamedProducts {
+  const char* name;
+  ByteProducts products;
+};
+constexpr NamedProducts kByteProducts[] = {
+    {"avx512", ByteProducts::none}, {"avx512_vnni", ByteProducts::vnni}, {"avx512_amx", ByteProducts::amx}};
 
 ByteProducts detected_byte_products() noexcept {
 #if defined(TERROIR_HAVE_AVX512_AMX)
@@ -153,9 +159,9 @@ ByteProducts detected_byte_products() noexcept {
 
 /// The products that TERROIR_FORCE_ISA names.
 std::optional<ByteProducts> parse_byte_products(std::string_view name) noexcept {
-  const auto found = std::find(std::begin(kByteProducts), std::end(kByteProducts), name);
-  if (found == std::end(kByteProducts)) return std::nullopt;
-  return static_cast<ByteProducts>(found - std::begin(kByteProducts));
+  for (const NamedProducts& named : kByteProducts)
+    if (name == named.name) return named.products;
+  return std::nullopt;
 }
 
 /// TERROIR_FORCE_ISA, or "" where it is not set.
@@ -209,8 +215,8 @@ Isa active_isa() {
   std::string available;
   const auto add = [&](const char* name) { available.append(available.empty() ? "" : ", ").append(name); };
   for (const Isa each : available_isas()) add(isa_name(each));
-  for (const ByteProducts each : {ByteProducts::vnni, ByteProducts::amx})
-    if (each <= detected_byte_products()) add(kByteProducts[static_cast<size_t>(each)]);
+  for (const NamedProducts& named : kByteProducts)
+    if (named.products != ByteProducts::none && named.products <= detected_byte_products()) add(named.name);
   throw Exception(isa ? ErrorCode::unsupported : ErrorCode::invalid_argument,
                   "TERROIR_FORCE_ISA: '" + std::string(forced) +
                       (isa ? "' is not available on this machine" : "' is not an instruction set bucket") +
@@ -218,7 +224,8 @@ Isa active_isa() {
 }
 
 ByteProducts active_byte_products() {
-  if (active_isa() != Isa::avx512) return ByteProducts::none;
+  const Isa isa = active_isa();
+  if (isa != Isa::avx512) return isa == Isa::avx2 ? ByteProducts::avx2 : ByteProducts::none;
   return parse_byte_products(forced_isa()).value_or(detected_byte_products());
 }
 

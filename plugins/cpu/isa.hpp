@@ -33,14 +33,15 @@ Isa active_isa();
 // The channel block of the blocked layouts that the kernels of a bucket prefer: nChw16c on avx512, nChw8c elsewhere.
 constexpr int64_t channel_block(Isa isa) noexcept { return isa == Isa::avx512 ? 16 : 8; }
 
-// How kernels beside the bucket avx512 may multiply bytes and add the products to 32-bit sums:
+// How kernels may multiply bytes and add the products to 32-bit sums:
+//   avx2  AVX2, two products for a lane in one instruction, of bytes that have become numbers of 16 bits
 //   vnni  AVX512_VNNI, four products for a lane in one instruction
 //   amx   that, and AMX_TILE and AMX_INT8, 64 products for each of 16 x 16 sums; the system lets this process use them.
 //         And AMX_BF16 and AVX512_BF16, which all of these have, 32 products of numbers of bf16
-enum class ByteProducts : int32_t { none, vnni, amx };
+enum class ByteProducts : int32_t { none, avx2, vnni, amx };
 
-// The best that the processor and this build have, if the active bucket is avx512, up to what TERROIR_FORCE_ISA names:
-// avx512 is none of them, avx512_vnni and avx512_amx ask for them. Reads the environment at each call.
+// The best that the processor and this build have beside the active bucket, up to what TERROIR_FORCE_ISA names: avx512
+// is none of them, avx512_vnni and avx512_amx ask for them. Reads the environment at each call.
 ByteProducts active_byte_products();
 
 // Whether the processor adds floats in pipes of their own, as many as those for multiply-add, so that both go on at

@@ -28,7 +28,7 @@
 namespace terroir::cpu {
 namespace {
 
-constexpr const char* kByteProductNames[] = {"", ", products of bytes", ", tiles of bytes"};
+constexpr const char* kByteProductNames[] = {"", "", ", products of bytes", ", tiles of bytes"};
 
 /// What of the machine plans depend on.
 std::string machine() {

@@ -215,7 +215,7 @@ void register_rows(const std::string& name, const NarrowLayer& layer, NarrowType
 
 void register_narrow(int threads) {
   const std::vector<std::string> bytes = isas_with(NarrowType::bytes), bf16 = isas_with(NarrowType::bf16);
-  if (bytes.empty()) std::cerr << "SKIPPED: the rows int8/..., as there are no products of bytes (AVX512_VNNI)\n";
+  if (bytes.empty()) std::cerr << "SKIPPED: the rows int8/..., as there are no products of bytes (AVX2)\n";
   if (bf16.empty()) std::cerr << "SKIPPED: the rows bf16/..., as there are no products of numbers of bf16 (AMX)\n";
   const std::vector<NarrowLayer> layers = narrow_layers();
   for (const NarrowLayer& layer : layers) register_rows("int8", layer, NarrowType::bytes, bytes, threads);

@@ -94,6 +94,22 @@ inline double peak_flops_once(cpu::Isa isa, int64_t iterations = 400000) {
 }
 
 #if defined(__x86_64__)
+// Sums of two products of numbers of 16 bits to a lane.
+__attribute__((target("avx2"), noinline)) inline double byte_loop_avx2(int64_t n) {
+  __m256i acc[12];
+  for (auto& a : acc) a = _mm256_setzero_si256();
+  __m256i x = _mm256_set1_epi16(1);
+  for (int64_t i = 0; i < n; ++i) {
+#pragma GCC unroll 12
+    for (auto& a : acc) {
+      // Of equal products compilers would compute one.
+      __asm__("" : "+x"(x));
+      a = _mm256_add_epi32(a, _mm256_madd_epi16(x, x));
+    }
+  }
+  for (auto& a : acc) __asm__ volatile("" ::"x"(a));
+  return 2.0 * 16 * 12 * static_cast<double>(n);
+}
 // Sums of four products of bytes to a lane.
 __attribute__((target("avx512f,avx512vnni"), noinline)) inline double byte_loop_vnni(int64_t n) {
   __m512i acc[16];
@@ -150,6 +166,7 @@ inline double peak_narrow_once(cpu::ByteProducts products, bool bf16, int64_t it
   double operations = 0;
 #if defined(__x86_64__)
   constexpr int64_t kSlower = 8;  // an iteration in tiles
+  if (products == cpu::ByteProducts::avx2 && !bf16) operations = byte_loop_avx2(iterations);
   if (products == cpu::ByteProducts::vnni && !bf16) operations = byte_loop_vnni(iterations);
   if (products == cpu::ByteProducts::amx)
     operations = bf16 ? tile_loop<true>(iterations / kSlower) : tile_loop<false>(iterations / kSlower);

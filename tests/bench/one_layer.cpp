@@ -76,7 +76,7 @@ void LayerStep::compile(const ir::Graph& graph, cpu::Isa isa, bool bf16) {
   cpu::CompileOptions options;
   options.isa = isa;
   options.threads = arena_.threads();
-  options.bytes = isa == cpu::Isa::avx512 && cpu::active_byte_products() != cpu::ByteProducts::none;
+  options.bytes = isa >= cpu::Isa::avx2 && cpu::active_byte_products() != cpu::ByteProducts::none;
   options.bf16 = bf16;
   state_ = std::make_unique<cpu::PlanState>(
       cpu::compile_plan(cpu::bound_graph(cpu::rewrite_portable(graph), extents), weights_, options, arena_), arena_);

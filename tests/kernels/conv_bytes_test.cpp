@@ -25,21 +25,42 @@ struct RowCase {
   float low = -kNone, high = kNone;
 };
 
-class ConvBytes : public ::testing::Test {
+class ConvBytes : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const test::ForcedIsa unset("");
-    kernels_ = cpu::byte_conv_kernels(cpu::active_byte_products());
-    if (!kernels_) GTEST_SKIP() << "no AVX512_VNNI";
+    const bool avx2 = GetParam() == std::string("avx2");
+    if (avx2 ? !cpu::isa_available(cpu::Isa::avx2) : cpu::active_byte_products() < cpu::ByteProducts::vnni)
+      GTEST_SKIP() << "not on this processor";
+    kernels_ = cpu::byte_conv_kernels(avx2 ? cpu::ByteProducts::avx2 : cpu::active_byte_products());
+    lanes_ = kernels_->lanes;
+    numbers_ = kernels_->widen ? 2 : 4;
+  }
+
+  // Bytes, or numbers of 16 bits.
+  int64_t number(const uint8_t* p, int64_t i) const {
+    return p[i * 4 / numbers_] + (numbers_ == 2 ? 256 * p[2 * i + 1] : 0);
+  }
+  int64_t weight(const int8_t* p, int64_t i) const {
+    return numbers_ == 4 ? p[i] : static_cast<int16_t>(static_cast<uint8_t>(p[2 * i]) | p[2 * i + 1] * 256);
+  }
+  // Number `i` from the first one on.
+  void set_weight(int8_t* all, int64_t i, int64_t value) const {
+    all[i * 4 / numbers_] = static_cast<int8_t>(value);
+    if (numbers_ == 2) all[2 * i + 1] = static_cast<int8_t>(value < 0 ? -1 : 0);
   }
 
   int64_t draw(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine_); }
 
   // Everything that the kernel touches ends at a guard page.
   void check(const RowCase& c) {
-    const int64_t outputs = (c.blocks - 1) * kByteBlock + c.lanes, step = c.matrix ? 4 * c.depth : 16 * c.stride;
+    if (c.blocks > kernels_->most_blocks) return;
+    const bool words = numbers_ == 2;
+    const int64_t lanes = (c.lanes - 1) % lanes_ + 1, outputs = (c.blocks - 1) * lanes_ + lanes;
+    const int64_t position = words && c.depthwise ? 32 : 16;
+    const int64_t step = c.matrix ? 4 * c.depth : position * c.stride;
     const cpu::ByteTaps taps{c.taps, c.stride};
-    const int64_t steps = c.depthwise ? (c.taps + 3) / 4 : 1;  // of a span
+    const int64_t steps = c.depthwise ? (c.taps + numbers_ - 1) / numbers_ : 1;  // of a span
     // Steps of a dense row lie anywhere; those of a matrix one behind the other.
     GuardedBuffer<int32_t> offsets(c.depth);
     int64_t reach = 0;
@@ -48,32 +69,30 @@ class ConvBytes : public ::testing::Test {
                                         : c.wide && k % 16 != 0 ? offsets[k - 1] + 4
                                         : k % steps != 0        ? offsets[k - 1] + 64
                                                                 : draw(0, 300) * (c.depthwise ? 64 : 4));
-      reach = std::max<int64_t>(reach, offsets[k] + 4);
-      if (c.depthwise && k % steps == 0)
+      reach = std::max<int64_t>(reach, offsets[k] + (words && c.depthwise ? 32 : 4));
+      if (c.depthwise && !words && k % steps == 0)
         reach = std::max<int64_t>(reach, offsets[k] + 64 * taps.words_read(c.positions) - (c.positions - 1) * step);
     }
     const int64_t unit = c.depthwise ? 64 : 1;
     const int64_t src_row = (c.positions + 2) * step / unit * unit, row_span = (c.rows - 1) * src_row;
     GuardedBuffer<uint8_t> src(row_span + (c.positions - 1) * step + reach);
-    for (uint8_t& x : src) x = static_cast<uint8_t>(draw(0, 255));
+    for (int64_t i = 0; i < src.size(); ++i) src[i] = static_cast<uint8_t>(words && i % 2 == 1 ? 0 : draw(0, 255));
     // Of lanes that do not exist weights are zero.
-    const int64_t block = kByteBlock * 4;
+    const int64_t block = lanes_ * 4;
     GuardedBuffer<int8_t> weights(c.depth * c.blocks * block);
-    for (int64_t i = 0; i < weights.size(); ++i)
-      weights[i] = static_cast<int8_t>(i / 4 % (16 * c.blocks) < outputs ? draw(-128, 127) : 0);
-    if (c.wide && outputs < c.blocks * kByteBlock)
-      for (int64_t i = 0; i < weights.size(); ++i)
-        weights[i] = static_cast<int8_t>(i / block / c.depth * 16 + i / 4 % 16 < outputs ? draw(-128, 127) : 0);
-    if (c.depthwise)
-      for (int64_t i = 0; i < weights.size(); ++i)
-        if (i / block % steps * 4 + i % 4 >= c.taps) weights[i] = 0;
-    GuardedBuffer<float> scale(c.blocks * kByteBlock), bias((2 + c.rows) * c.blocks * kByteBlock);
+    for (int64_t i = 0; i < c.depth * c.blocks * lanes_ * numbers_; ++i) {
+      const int64_t lane = i / numbers_, quad = lane / lanes_;
+      const int64_t output = (c.wide ? quad / c.depth : quad % c.blocks) * lanes_ + lane % lanes_;
+      const bool beyond = c.depthwise && quad % steps * numbers_ + i % numbers_ >= c.taps;
+      set_weight(weights.data(), i, output < outputs && !beyond ? draw(-128, 127) : 0);
+    }
+    GuardedBuffer<float> scale(c.blocks * lanes_), bias((2 + c.rows) * c.blocks * lanes_);
     std::vector<int32_t> row_bias;
-    for (int64_t r = 0; r < c.rows; ++r) row_bias.push_back(static_cast<int32_t>(r * c.blocks * kByteBlock));
+    for (int64_t r = 0; r < c.rows; ++r) row_bias.push_back(static_cast<int32_t>(r * c.blocks * lanes_));
     for (float& x : scale) x = std::ldexp(1.0f, static_cast<int>(draw(-9, -7)));
     for (float& x : bias) x = static_cast<float>(draw(-400, 400)) / 8 + 1.0f / 1024;
     GuardedBuffer<int32_t> bias_offsets(c.positions);
-    for (int32_t& x : bias_offsets) x = static_cast<int32_t>(draw(0, 2) * c.blocks * kByteBlock);
+    for (int32_t& x : bias_offsets) x = static_cast<int32_t>(draw(0, 2) * c.blocks * lanes_);
 
     ByteConvRow row{};
     row.src = src.data();
@@ -86,14 +105,14 @@ class ConvBytes : public ::testing::Test {
     row.scale = scale.data();
     row.bias = bias.data();
     row.bias_offsets = c.bias_by_position ? bias_offsets.data() : nullptr;
-    row.results.step = c.matrix ? outputs : kByteBlock;
+    row.results.step = c.matrix ? outputs : lanes_;
     const int64_t dst_row = (c.positions + c.gap) * row.results.step;
-    row.results.block = c.matrix ? kByteBlock : c.rows * dst_row;
-    row.lanes = c.lanes;
+    row.results.block = c.matrix ? lanes_ : c.rows * dst_row;
+    row.lanes = lanes;
     row.pads = c.pads;
     row.low = c.low;
     row.high = c.high;
-    GuardedBuffer<float> level_low(c.blocks * kByteBlock), level_steps(c.blocks * kByteBlock);
+    GuardedBuffer<float> level_low(c.blocks * lanes_), level_steps(c.blocks * lanes_);
     for (float& x : level_low) x = static_cast<float>(draw(-24, -16));
     for (float& x : level_steps) x = std::ldexp(1.0f, static_cast<int>(draw(0, 2)));
     row.levels = {level_low.data(), level_steps.data(), 255};
@@ -101,8 +120,8 @@ class ConvBytes : public ::testing::Test {
     if (c.rounding) row.rounding = &rounding;
     row.residual_scale = 0.25f;
     row.residual_shift = -20;
-    const int64_t size = (c.rows - 1) * dst_row + (c.positions - 1) * row.results.step + (c.blocks - 1) * row.results.block +
-                         (c.pads ? 16 : c.lanes);
+    const int64_t size = (c.rows - 1) * dst_row + (c.positions - 1) * row.results.step +
+                         (c.blocks - 1) * row.results.block + (c.pads ? lanes_ : lanes);
     GuardedBuffer<float> dst(size), residual(size);
     GuardedBuffer<uint8_t> dst_bytes(size);
     for (float& x : residual) x = static_cast<float>(draw(-300, 300)) / 8;
@@ -136,21 +155,24 @@ class ConvBytes : public ::testing::Test {
 
     std::vector<bool> written(static_cast<size_t>(size), false);
     for (int64_t p = 0; p < c.rows * c.positions; ++p)
-      for (int64_t o = 0; o < c.blocks * kByteBlock; ++o) {
+      for (int64_t o = 0; o < c.blocks * lanes_; ++o) {
         const int64_t r = p / c.positions, column = p % c.positions;
         if (o >= outputs && !c.pads) continue;
         int64_t sum = 0;
         for (int64_t k = 0; k < c.depth; ++k)
-          for (int64_t i = 0; i < 4; ++i) {
-            const int64_t tap = k % steps * 4 + i, at = column * c.stride + tap;  // depthwise, the source position
+          for (int64_t i = 0; i < numbers_; ++i) {
+            const int64_t tap = k % steps * numbers_ + i,
+                          at = column * c.stride + tap;  // depthwise, the source position
             if (c.depthwise && tap >= c.taps) continue;
+            const bool shifts = c.depthwise && !words;
             const uint8_t* const x =
-                src.data() + r * src_row + (c.depthwise ? 0 : column * step) + offsets[c.depthwise ? k - k % steps : k];
-            const int64_t quad = c.wide ? o / kByteBlock * c.depth + k : k * c.blocks + o / kByteBlock;
-            sum += (c.depthwise ? x[at / 4 * 64 + o % kByteBlock * 4 + at % 4] : x[i]) *
-                   weights[quad * block + o % kByteBlock * 4 + i];
+                src.data() + r * src_row + (shifts ? 0 : column * step) + offsets[shifts ? k - k % steps : k];
+            const int64_t quad = c.wide ? o / lanes_ * c.depth + k : k * c.blocks + o / lanes_;
+            sum += (shifts ? x[at / 4 * 64 + o % lanes_ * 4 + at % 4]
+                           : number(x + (c.depthwise ? o % lanes_ * 4 : 0), i)) *
+                   weight(weights.data() + quad * block + o % lanes_ * 4, i);
           }
-        const int64_t at = r * dst_row + column * row.results.step + o / kByteBlock * row.results.block + o % kByteBlock;
+        const int64_t at = r * dst_row + column * row.results.step + o / lanes_ * row.results.block + o % lanes_;
         const int64_t shift = c.bias_by_position ? bias_offsets[column] : 0;
         float x = static_cast<float>(sum) * scale[o] + bias[o + shift + (bias_by_row ? row_bias[r] : 0)];
         if (c.first_ops) x = x * -0.5f + 2;
@@ -176,10 +198,11 @@ class ConvBytes : public ::testing::Test {
   }
 
   const ByteConvKernels* kernels_ = nullptr;
+  int64_t lanes_ = 0, numbers_ = 0;  // of a block; of a step
   std::mt19937 engine_{7};
 };
 
-TEST_F(ConvBytes, EveryTile) {
+TEST_P(ConvBytes, EveryTile) {
   for (int64_t positions : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 14, 15, 22, 31})
     for (int64_t blocks : {1, 2, 3, 4})
       for (int64_t depth : {1, 3, 17})
@@ -189,7 +212,7 @@ TEST_F(ConvBytes, EveryTile) {
         }
 }
 
-TEST_F(ConvBytes, WideTiles) {
+TEST_P(ConvBytes, WideTiles) {
   if (!kernels_->wide_rows) GTEST_SKIP() << "no AMX";
   for (int64_t positions = 1; positions <= 70; positions += positions < 36 ? 1 : 11)
     for (int64_t blocks : {1, 2, 3, 4})
@@ -208,7 +231,7 @@ TEST_F(ConvBytes, WideTiles) {
       }
 }
 
-TEST_F(ConvBytes, LanesThatDoNotExist) {
+TEST_P(ConvBytes, LanesThatDoNotExist) {
   for (int64_t lanes = 1; lanes <= 16; ++lanes)
     for (const bool matrix : {false, true})
       for (int64_t blocks : {1, 3}) {
@@ -226,7 +249,7 @@ TEST_F(ConvBytes, LanesThatDoNotExist) {
       }
 }
 
-TEST_F(ConvBytes, EverythingAtTheStore) {
+TEST_P(ConvBytes, EverythingAtTheStore) {
   for (int flags = 0; flags < 512; ++flags) {
     SCOPED_TRACE(flags);
     RowCase c{.positions = 11, .depth = 6, .blocks = 2, .lanes = 13};
@@ -247,11 +270,12 @@ TEST_F(ConvBytes, EverythingAtTheStore) {
   }
 }
 
-TEST_F(ConvBytes, DepthwiseTiles) {
+TEST_P(ConvBytes, DepthwiseTiles) {
   for (int64_t taps = 1; taps <= 9; ++taps)
     for (int64_t stride = 1; stride <= 5; ++stride)
       for (int64_t positions = 1; positions <= 40; ++positions) {
-        RowCase c{.positions = positions, .depth = (taps + 3) / 4 * (1 + positions % 3), .depthwise = true};
+        RowCase c{
+            .positions = positions, .depth = (taps + numbers_ - 1) / numbers_ * (1 + positions % 3), .depthwise = true};
         c.taps = taps;
         c.stride = stride;
         c.rows = 1 + positions % 5;
@@ -263,7 +287,7 @@ TEST_F(ConvBytes, DepthwiseTiles) {
 }
 
 // Together where nothing is between them, and one by one.
-TEST_F(ConvBytes, DepthwiseRows) {
+TEST_P(ConvBytes, DepthwiseRows) {
   for (int64_t positions = 1; positions <= 67; positions += positions < 12 ? 1 : 11)
     for (int64_t rows = 1; rows <= 10; ++rows)
       for (int flags = 0; flags < 16; ++flags) {
@@ -282,25 +306,41 @@ TEST_F(ConvBytes, DepthwiseRows) {
       }
 }
 
-TEST_F(ConvBytes, DepthwiseWords) {
+TEST_P(ConvBytes, DepthwiseWords) {
   for (int64_t positions = 0; positions <= 18; ++positions)
     for (int64_t left = 0; left <= 9; ++left)
       for (int64_t rows = 0; rows <= 3; ++rows) {
         SCOPED_TRACE(::testing::Message() << positions << " positions behind " << left << ", " << rows << " rows");
-        const int64_t words = (left + positions + 3) / 4 + rows % 2, step = (positions + 1) * kByteBlock;
-        GuardedBuffer<uint8_t> src(std::max<int64_t>((rows - 1) * step + positions * kByteBlock, 0));
-        GuardedBuffer<uint8_t> dst(rows * words * 64);
+        const bool pairs = numbers_ == 2;
+        const int64_t words = (pairs ? left + positions : (left + positions + 3) / 4) + rows % 2;
+        const int64_t step = (positions + 1) * lanes_, word = lanes_ * 4;
+        GuardedBuffer<uint8_t> src(std::max<int64_t>((rows - 1) * step + positions * lanes_, 0));
+        GuardedBuffer<uint8_t> dst(rows * words * word);
         for (uint8_t& x : src) x = static_cast<uint8_t>(draw(1, 255));
         kernels_->depthwise_words({src.data(), step, rows, positions, left, words}, dst.data());
         EXPECT_TRUE(dst.intact());
         for (int64_t i = 0; i < dst.size(); ++i) {
-          const int64_t r = i / 64 / words, p = i / 64 % words * 4 + i % 4 - left, channel = i % 64 / 4;
-          ASSERT_EQ(dst[i], p >= 0 && p < positions ? src[r * step + p * kByteBlock + channel] : 0) << i;
+          const int64_t r = i / word / words, at = i / word % words, channel = i % word / 4;
+          const int64_t p = (pairs ? at + i % 4 / 2 : at * 4 + i % 4) - left;
+          const bool there = p >= 0 && p < positions && !(pairs && i % 2 == 1);
+          ASSERT_EQ(dst[i], there ? src[r * step + p * lanes_ + channel] : 0) << i;
         }
       }
 }
 
-TEST_F(ConvBytes, SideBySide) {
+TEST_P(ConvBytes, Widen) {
+  if (!kernels_->widen) GTEST_SKIP() << "these multiply bytes";
+  for (int64_t count : {0, 1, 7, 8, 15, 16, 17, 33, 64}) {
+    GuardedBuffer<uint8_t> src(count), dst(2 * count);
+    for (uint8_t& x : src) x = static_cast<uint8_t>(draw(0, 255));
+    kernels_->widen(src.data(), count, dst.data());
+    EXPECT_TRUE(dst.intact());
+    for (int64_t i = 0; i < count; ++i) ASSERT_EQ(number(dst.data(), i), src[i]) << i;
+  }
+}
+
+TEST_P(ConvBytes, SideBySide) {
+  if (!kernels_->side_by_side) GTEST_SKIP() << "no tiles";
   for (int64_t blocks : {1, 2, 3, 4, 5, 8, 11})
     for (int64_t positions : {1, 2, 3, 4, 5, 7, 8, 17, 64, 69})
       for (int64_t more : {0, 16, 100}) {
@@ -317,7 +357,8 @@ TEST_F(ConvBytes, SideBySide) {
       }
 }
 
-TEST_F(ConvBytes, FewChannels) {
+TEST_P(ConvBytes, FewChannels) {
+  if (!kernels_->few_channels) GTEST_SKIP() << "no tiles";
   for (int64_t channels : {4, 8})
     for (int64_t positions : {1, 2, 3, 4, 5, 7, 8, 17}) {
       GuardedBuffer<uint8_t> src(positions * kByteBlock), dst(positions * channels);
@@ -328,7 +369,7 @@ TEST_F(ConvBytes, FewChannels) {
     }
 }
 
-TEST_F(ConvBytes, Quantize) {
+TEST_P(ConvBytes, Quantize) {
   // Of each channel of a block.
   float low[kByteBlock], steps[kByteBlock];
   for (int64_t c = 0; c < kByteBlock; ++c) {
@@ -348,15 +389,15 @@ TEST_F(ConvBytes, Quantize) {
     const auto level_of = [&](float x, int64_t c) {
       return std::isnan(x) ? 0 : std::nearbyint(std::clamp((x - low[c]) * steps[c], 0.0f, 200.0f));
     };
-    for (int64_t i = 0; i < count; ++i) ASSERT_EQ(dst[i], level_of(src[i], i % kByteBlock)) << i << ' ' << src[i];
-    for (int64_t channels = 1; channels <= 16; channels += channels < 6 ? 1 : 5) {
+    for (int64_t i = 0; i < count; ++i) ASSERT_EQ(dst[i], level_of(src[i], i % lanes_)) << i << ' ' << src[i];
+    for (int64_t channels = 1; channels <= lanes_; channels += channels < 6 ? 1 : 5) {
       GuardedBuffer<float> planes(random_floats(channels * count, 4, -3.0f, 6.0f));
-      GuardedBuffer<uint8_t> blocks(count * kByteBlock);
+      GuardedBuffer<uint8_t> blocks(count * lanes_);
       kernels_->quantize_planes(planes.data(), count, channels, blocks.data(), count, levels);
       EXPECT_TRUE(blocks.intact());
       for (int64_t p = 0; p < count; ++p)
-        for (int64_t c = 0; c < kByteBlock; ++c)
-          ASSERT_EQ(blocks[p * kByteBlock + c], c < channels ? level_of(planes[c * count + p], c) : 0) << p << ' ' << c;
+        for (int64_t c = 0; c < lanes_; ++c)
+          ASSERT_EQ(blocks[p * lanes_ + c], c < channels ? level_of(planes[c * count + p], c) : 0) << p << ' ' << c;
     }
     GuardedBuffer<uint8_t> bytes(count);
     for (uint8_t& x : bytes) x = static_cast<uint8_t>(draw(0, 255));
@@ -366,6 +407,9 @@ TEST_F(ConvBytes, Quantize) {
     for (int64_t i = 0; i < count; ++i) ASSERT_EQ(back[i], static_cast<float>(bytes[i]) * 0.25f - 3) << i;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Kernels, ConvBytes, ::testing::Values("avx2", "avx512_vnni"),
+                         [](const auto& bucket) { return std::string(bucket.param); });
 
 }  // namespace
 }  // namespace terroir::testing

@@ -171,7 +171,7 @@ TEST_P(Pool, MaximaOfBytes) {
   geometries.push_back({{1, 1, 5000}, {1, 1, 5}, {1, 1, 1500}, {1, 1, 1}, {0, 0, 2}, {0, 0, 0}});
   std::mt19937 engine(7);
   expect_maxima<uint8_t>(
-      geometries, 16, kernels.max_bytes, 0, [&] { return static_cast<uint8_t>(engine()); },
+      geometries, cpu::channel_block(isa()), kernels.max_bytes, 0, [&] { return static_cast<uint8_t>(engine()); },
       [](uint8_t number) { return static_cast<float>(number); });
 }
 

@@ -23,7 +23,27 @@
 namespace terroir::test {
 namespace {
 
-bool has_blocks_of_bytes() { return cpu::best_isa() == cpu::Isa::avx512; }
+/// The buckets of this machine that have bytes in blocks.
+std::vector<cpu::Isa> buckets() {
+  std::vector<cpu::Isa> found;
+  for (const cpu::Isa isa : {cpu::Isa::avx2, cpu::Isa::avx512})
+    if (cpu::isa_available(isa)) found.push_back(isa);
+  return found;
+}
+
+/// The name that a kernel of AVX-512 has on a bucket.
+std::string name_on(cpu::Isa isa, std::string name) {
+  if (isa == cpu::Isa::avx512) return name;
+  for (const auto& [from, to] : {std::pair<std::string, std::string>("16c", "8c"), {"avx512", "avx2"}})
+    if (const size_t at = name.find(from); at != std::string::npos) name.replace(at, from.size(), to);
+  return name;
+}
+
+/// By channels of a block, the name of a kernel on AVX-512.
+using KernelName = std::function<std::string(int64_t block)>;
+KernelName always(const std::string& name) {
+  return [name](int64_t) { return name; };
+}
 
 ir::Value largest_of(GraphMaker& m, ir::Value x, const AttributeTexts& window, const std::string& name = {},
                      const char* opset = "opset16") {
@@ -52,11 +72,10 @@ std::vector<std::vector<HostTensor>> bytes_for(const GraphMaker& m) {
   return {inputs};
 }
 
-void expect_bytes(const GraphMaker& m, const std::string& kernel, const std::string& name = "moved") {
+void expect_bytes(const GraphMaker& m, const KernelName& kernel, const std::string& name = "moved") {
   expect_same_as_interpreter(m.graph(), bytes_for(m), 0);
-  if (has_blocks_of_bytes()) {
-    EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::Isa::avx512, name), kernel) << name;
-  }
+  for (const cpu::Isa isa : buckets())
+    EXPECT_EQ(kernel_on_cpu(m.graph(), isa, name), name_on(isa, kernel(cpu::channel_block(isa)))) << name;
 }
 
 TEST(BytesInBlocks, MaxPool) {
@@ -82,7 +101,7 @@ TEST(BytesInBlocks, MaxPool) {
         const ir::Value y = largest_of(m, m.input(PartialShape(shape), element::u8), window, "moved", opset);
         m.result(y);
         const char* layouts[] = {"nCw16c", "nChw16c", "nCdhw16c"};
-        expect_bytes(m, std::string("u8_max_pool_") + layouts[m.dims(y).size() - 3] + "__avx512");
+        expect_bytes(m, always(std::string("u8_max_pool_") + layouts[m.dims(y).size() - 3] + "__avx512"));
       }
     }
 }
@@ -90,8 +109,8 @@ TEST(BytesInBlocks, MaxPool) {
 using Move = std::function<ir::Value(GraphMaker&, ir::Value)>;
 
 /// Between two poolings.
-void expect_moved_in_blocks(const char* shape, const std::string& kernel, const Move& move) {
-  SCOPED_TRACE(testing::Message() << shape << ' ' << kernel);
+void expect_moved_in_blocks(const char* shape, const KernelName& kernel, const Move& move) {
+  SCOPED_TRACE(testing::Message() << shape << ' ' << kernel(16));
   GraphMaker m;
   const ir::Value x = largest_of(m, m.input(PartialShape(shape), element::u8), {});
   m.result(largest_of(m, move(m, x), {}));
@@ -101,7 +120,7 @@ void expect_moved_in_blocks(const char* shape, const std::string& kernel, const 
 TEST(BytesInBlocks, Interpolate) {
   for (const char* shape : {"1,16,6,8", "2,17,4,5", "1,3,4,14"})
     for (const int64_t factor : {2, 3})
-      expect_moved_in_blocks(shape, "u8_nearest_nChw16c__avx512", [&](GraphMaker& m, ir::Value x) {
+      expect_moved_in_blocks(shape, always("u8_nearest_nChw16c__avx512"), [&](GraphMaker& m, ir::Value x) {
         const ir::Dims dims = m.dims(x);
         return m.op("Interpolate", {x, m.integers({dims[2] * factor, dims[3] * factor + 1}), m.integers({2, 3})},
                     {{"mode", "nearest"}, {"shape_calculation_mode", "sizes"}}, "moved");
@@ -110,27 +129,32 @@ TEST(BytesInBlocks, Interpolate) {
 
 TEST(BytesInBlocks, Slices) {
   for (const char* shape : {"2,40,6,19", "1,17,5,4"}) {
-    expect_moved_in_blocks(shape, "slice_nChw16c", [](GraphMaker& m, ir::Value x) {
+    expect_moved_in_blocks(shape, always("slice_nChw16c"), [](GraphMaker& m, ir::Value x) {
       return m.op("Slice", {x, m.integers({1, 0}), m.integers({5, 100}), m.integers({1, 2}), m.integers({2, 3})}, {},
                   "moved");
     });
-    expect_moved_in_blocks(shape, "pad_nChw16c", [](GraphMaker& m, ir::Value x) {
+    expect_moved_in_blocks(shape, always("pad_nChw16c"), [](GraphMaker& m, ir::Value x) {
       return m.op("Pad", {x, m.integers({0, 0, 1, 2}), m.integers({0, 0, 0, 1})}, {{"pad_mode", "constant"}}, "moved");
     });
   }
   // Whole blocks of channels; of one image they are a view.
   for (const char* shape : {"2,72,6,9", "1,72,6,9"})
     for (const auto& [first, end] : {std::pair(16, 48), {32, 72}, {0, 16}})
-      expect_moved_in_blocks(shape, shape[0] == '1' ? "" : "slice_nChw16c", [&](GraphMaker& m, ir::Value x) {
+      expect_moved_in_blocks(shape, always(shape[0] == '1' ? "" : "slice_nChw16c"), [&](GraphMaker& m, ir::Value x) {
         return m.op("Slice", {x, m.integers({first}), m.integers({end}), m.integers({1}), m.integers({1})}, {},
                     "moved");
       });
   // Others end in blocks that would hold more than zeros.
-  for (const auto& [first, end, step] : {std::tuple(8, 40, 1), {16, 40, 1}, {0, 72, 2}, {70, 3, -1}})
-    expect_moved_in_blocks("2,72,6,9", "slice_nchw", [&](GraphMaker& m, ir::Value x) {
+  for (const auto& [first, end, step] :
+       {std::tuple(8, 40, 1), {16, 40, 1}, {4, 40, 1}, {8, 36, 1}, {0, 72, 2}, {70, 3, -1}}) {
+    const KernelName kernel = [first = first, end = end, step = step](int64_t block) {
+      return step == 1 && first % block == 0 && end % block == 0 ? "slice_nChw16c" : "slice_nchw";
+    };
+    expect_moved_in_blocks("2,72,6,9", kernel, [&](GraphMaker& m, ir::Value x) {
       return m.op("Slice", {x, m.integers({first}), m.integers({end}), m.integers({step}), m.integers({1})}, {},
                   "moved");
     });
+  }
 }
 
 TEST(BytesInBlocks, ConcatAndSplit) {
@@ -148,9 +172,14 @@ TEST(BytesInBlocks, ConcatAndSplit) {
           m.op("VariadicSplit", {wide, m.scalar_integer(1), m.integers({first, second})}, {}, "parts");
       m.result(largest_of(m, parts, {}));
       m.result(largest_of(m, {parts.node, 1}, {{"kernel", "1,3"}}));
-      const bool whole = first % 16 == 0, alone = batch[0] == '1' && whole;
-      expect_bytes(m, alone ? "" : whole ? "concat_nChw16c" : "concat_lanes_nChw16c");
-      expect_bytes(m, alone ? "" : whole ? "split_nChw16c" : "split_lanes_nChw16c", "parts");
+      const auto named = [&, channels = first](const char* whole, const char* lanes) -> KernelName {
+        return [=](int64_t block) {
+          if (channels % block != 0) return lanes;
+          return batch[0] == '1' ? "" : whole;
+        };
+      };
+      expect_bytes(m, named("concat_nChw16c", "concat_lanes_nChw16c"));
+      expect_bytes(m, named("split_nChw16c", "split_lanes_nChw16c"), "parts");
     }
 }
 
@@ -168,17 +197,17 @@ TEST(BytesInBlocks, ConcatAndSplitAlongOtherAxes) {
           m.op("VariadicSplit", {wide, m.scalar_integer(axis), m.integers({1, extent - 1})}, {}, "parts");
       m.result(largest_of(m, parts, {{"kernel", "1,1"}}));
       m.result(largest_of(m, {parts.node, 1}, {{"kernel", "1,1"}}));
-      expect_bytes(m, axis == 0 ? "" : "concat_nChw16c");
-      expect_bytes(m, axis == 0 ? "" : "split_nChw16c", "parts");
+      expect_bytes(m, always(axis == 0 ? "" : "concat_nChw16c"));
+      expect_bytes(m, always(axis == 0 ? "" : "split_nChw16c"), "parts");
     }
 }
 
 /// A tensor in blocks, all of its memory.
-std::vector<uint8_t> blocks_of(const HostTensor& plain) {
+std::vector<uint8_t> blocks_of(const HostTensor& plain, int64_t block) {
   const ir::Dims& dims = plain.view().dims;
   const int rank = static_cast<int>(dims.size());
   const cpu::TensorDesc from{element::u8, dims, cpu::Layout::plain(rank)},
-      to{element::u8, dims, cpu::Layout::blocked(rank, 16)};
+      to{element::u8, dims, cpu::Layout::blocked(rank, static_cast<int>(block))};
   std::vector<uint8_t> blocks(to.bytes(), 0xee);
   cpu::reorder(from, plain.view().data, to, blocks.data(), cpu::best_isa());
   return blocks;
@@ -186,20 +215,21 @@ std::vector<uint8_t> blocks_of(const HostTensor& plain) {
 
 TEST(BytesInBlocks, ReordersWriteZerosBehindTheLastChannel) {
   for (const int64_t channels : {1, 3, 7, 8, 16, 17, 31, 40})
-    for (const int64_t columns : {1, 5, 16, 35}) {
+    for (const auto& [columns, block] :
+         {std::pair<int64_t, int64_t>(1, 16), {5, 16}, {16, 16}, {35, 16}, {1, 8}, {5, 8}, {16, 8}, {35, 8}}) {
       HostTensor plain(element::u8, {2, channels, 3, columns});
       auto* const x = plain.writable().as<uint8_t>();
       for (int64_t i = 0; i < plain.view().count(); ++i) x[i] = static_cast<uint8_t>(1 + i % 255);
-      const std::vector<uint8_t> blocks = blocks_of(plain);
-      const int64_t positions = 3 * columns, padded = (channels + 15) / 16 * 16;
+      const std::vector<uint8_t> blocks = blocks_of(plain, block);
+      const int64_t positions = 3 * columns, padded = (channels + block - 1) / block * block;
       for (int64_t n = 0; n < 2; ++n)
         for (int64_t c = 0; c < padded; ++c)
           for (int64_t p = 0; p < positions; ++p) {
-            const int64_t at = (n * padded + c / 16 * 16) * positions + p * 16 + c % 16;
+            const int64_t at = (n * padded + c / block * block) * positions + p * block + c % block;
             ASSERT_EQ(blocks[static_cast<size_t>(at)], c < channels ? x[(n * channels + c) * positions + p] : 0)
                 << channels << " x " << columns << " at " << n << ' ' << c << ' ' << p;
           }
-      const cpu::TensorDesc blocked{element::u8, plain.view().dims, cpu::Layout::blocked(4, 16)},
+      const cpu::TensorDesc blocked{element::u8, plain.view().dims, cpu::Layout::blocked(4, static_cast<int>(block))},
           last{element::u8, plain.view().dims, cpu::Layout::channels_last(4)};
       HostTensor back(element::u8, plain.view().dims);
       cpu::reorder(blocked, blocks.data(), {element::u8, plain.view().dims, cpu::Layout::plain(4)},
@@ -213,7 +243,8 @@ TEST(BytesInBlocks, ReordersWriteZerosBehindTheLastChannel) {
 }
 
 /// The executors of an op on blocks write what the interpreter computes, and zeros behind the last channel.
-void expect_whole_blocks(const std::function<ir::Value(GraphMaker&)>& make) {
+void expect_whole_blocks(cpu::Isa isa, const std::function<ir::Value(GraphMaker&)>& make) {
+  const int64_t block = cpu::channel_block(isa);
   GraphMaker m;
   const ir::NodeId id = make(m).node;
   const ir::Node& node = m.graph().node(id);
@@ -225,14 +256,14 @@ void expect_whole_blocks(const std::function<ir::Value(GraphMaker&)>& make) {
   const std::vector<HostTensor> want = interpreter::Program(m.graph()).run(views);
 
   cpu::WeightsCache weights;
-  cpu::NodeContext context = cpu::make_context(m.graph(), node, cpu::Isa::avx512, weights);
+  cpu::NodeContext context = cpu::make_context(m.graph(), node, isa, weights);
   std::unique_ptr<const cpu::Executor> executor;
   for (const cpu::Impl* impl : cpu::impls_for(*node.schema)) {
     const cpu::Proposal proposal = impl->propose(context);
     const auto* choices = std::get_if<std::vector<cpu::LayoutChoice>>(&proposal);
     for (size_t i = 0; choices && !executor && i < choices->size(); ++i) {
       const cpu::LayoutChoice& choice = (*choices)[i];
-      if (choice.outputs[0].channel_block() != 16) continue;
+      if (choice.outputs[0].channel_block() != block) continue;
       for (size_t in = 0; in < context.inputs.size(); ++in)
         if (choice.inputs[in]) context.inputs[in].layout = *choice.inputs[in];
       for (size_t out = 0; out < context.outputs.size(); ++out) context.outputs[out].layout = choice.outputs[out];
@@ -241,7 +272,7 @@ void expect_whole_blocks(const std::function<ir::Value(GraphMaker&)>& make) {
   }
   ASSERT_TRUE(executor);
   std::vector<std::vector<uint8_t>> sources;
-  for (const HostTensor& input : inputs) sources.push_back(blocks_of(input));
+  for (const HostTensor& input : inputs) sources.push_back(blocks_of(input, block));
   std::vector<const void*> src(node.inputs.size(), nullptr);
   for (size_t i = 0; i < sources.size(); ++i) src[i] = sources[i].data();
   for (const int threads : {1, 2, 3, 8}) {
@@ -254,34 +285,43 @@ void expect_whole_blocks(const std::function<ir::Value(GraphMaker&)>& make) {
     const parallel::Arena arena(threads);
     executor->run({src.data(), dst.data(), nullptr, {}, arena});
     for (size_t i = 0; i < want.size(); ++i)
-      EXPECT_EQ(results[i], blocks_of(want[i])) << executor->kernel_name() << ' ' << threads << " threads";
+      EXPECT_EQ(results[i], blocks_of(want[i], block)) << executor->kernel_name() << ' ' << threads << " threads";
   }
 }
 
+std::vector<std::pair<cpu::Isa, int64_t>> with_each(const std::vector<cpu::Isa>& isas,
+                                                    std::initializer_list<int64_t> channels) {
+  std::vector<std::pair<cpu::Isa, int64_t>> all;
+  for (const cpu::Isa isa : isas)
+    for (const int64_t count : channels) all.emplace_back(isa, count);
+  return all;
+}
+
 TEST(BytesInBlocks, PaddingIsZero) {
-  if (!has_blocks_of_bytes()) GTEST_SKIP() << "no AVX-512";
-  for (const int64_t channels : {1, 3, 16, 17, 40}) {
-    SCOPED_TRACE(channels);
+  if (buckets().empty()) GTEST_SKIP() << "no AVX2";
+  for (const auto& [isa, channels] : with_each(buckets(), {1, 3, 16, 17, 40})) {
+    SCOPED_TRACE(testing::Message() << cpu::isa_name(isa) << ' ' << channels);
+    const auto expect_whole = [isa = isa](const auto& make) { expect_whole_blocks(isa, make); };
     const auto input = [](GraphMaker& m, int64_t batch, int64_t count) {
       return m.input({batch, count, 13, 21}, element::u8);
     };
-    expect_whole_blocks([&](GraphMaker& m) {
+    expect_whole([&, channels = channels](GraphMaker& m) {
       return largest_of(m, input(m, 2, channels), {{"kernel", "3,3"}, {"strides", "2,2"}, {"pads_begin", "1,1"}});
     });
-    expect_whole_blocks([&](GraphMaker& m) {
+    expect_whole([&, channels = channels](GraphMaker& m) {
       return m.op("Interpolate", {input(m, 2, channels), m.integers({29, 40}), m.integers({2, 3})},
                   {{"mode", "nearest"}, {"shape_calculation_mode", "sizes"}});
     });
-    expect_whole_blocks([&](GraphMaker& m) {
+    expect_whole([&, channels = channels](GraphMaker& m) {
       return m.op("Slice", {input(m, 2, channels), m.integers({2}), m.integers({9}), m.integers({3}), m.integers({2})});
     });
     for (const int64_t axis : {1, 2, 3})
-      expect_whole_blocks([&](GraphMaker& m) {
+      expect_whole([&, channels = channels](GraphMaker& m) {
         const int64_t others = axis == 1 ? 24 : channels;
         return m.op("Concat", {input(m, 2, channels), input(m, 2, others)}, {{"axis", std::to_string(axis)}});
       });
     if (channels == 1) continue;
-    expect_whole_blocks([&](GraphMaker& m) {
+    expect_whole([&, channels = channels](GraphMaker& m) {
       return m.op("VariadicSplit", {input(m, 2, channels), m.scalar_integer(1), m.integers({channels - 1, 1})});
     });
   }
@@ -311,7 +351,7 @@ ir::Value convolution_in_bytes(GraphMaker& m, ir::Value x, int64_t outputs, uint
 }
 
 /// Two convolutions of one input, what joins their bytes, and one that reads it: without a reorder of bytes.
-void expect_no_reorder(const std::function<ir::Value(GraphMaker&, ir::Value, ir::Value)>& join) {
+void expect_no_reorder_on(cpu::Isa isa, const std::function<ir::Value(GraphMaker&, ir::Value, ir::Value)>& join) {
   GraphMaker m;
   const ir::Value x = m.input("1,16,14,14");
   std::vector<ir::Value> reads;
@@ -335,18 +375,25 @@ void expect_no_reorder(const std::function<ir::Value(GraphMaker&, ir::Value, ir:
   for (const ir::Use& use : readers) m.graph().set_input(use, joined);
 
   cpu::WeightsCache weights;
-  cpu::Decisions decisions = cpu::assign_layouts(m.graph(), cpu::Isa::avx512, weights);
+  cpu::Decisions decisions = cpu::assign_layouts(m.graph(), isa, weights);
   cpu::insert_reorders(m.graph(), decisions, cpu::cpu_ops());
-  EXPECT_EQ(cpu::layout_of(decisions, joined).channel_block(), 16);
+  EXPECT_EQ(cpu::layout_of(decisions, joined).channel_block(), cpu::channel_block(isa));
   for (const ir::NodeId id : m.graph().nodes()) {
     const ir::Node& node = m.graph().node(id);
     EXPECT_FALSE(node.is(cpu::kReorderType) && node.outputs[0].type == element::u8) << node.name;
   }
 }
 
+/// Wherever there are products of bytes.
+void expect_no_reorder(const std::function<ir::Value(GraphMaker&, ir::Value, ir::Value)>& join) {
+  for (const cpu::Isa isa : buckets()) {
+    const ForcedIsa forced(isa == cpu::best_isa() ? "" : cpu::isa_name(isa));
+    if (cpu::active_byte_products() != cpu::ByteProducts::none) expect_no_reorder_on(isa, join);
+  }
+}
+
 TEST(BytesInBlocks, BetweenConvolutionsNothingIsReordered) {
-  const ForcedIsa unset("");
-  if (cpu::active_byte_products() == cpu::ByteProducts::none) GTEST_SKIP() << "no AVX512_VNNI";
+  if (buckets().empty()) GTEST_SKIP() << "no AVX2";
   const auto half = [](GraphMaker& m, ir::Value x, int64_t first) {
     return m.op("Slice", {x, m.integers({first}), m.integers({first + 16}), m.integers({1}), m.integers({1})});
   };

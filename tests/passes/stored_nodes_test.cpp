@@ -208,7 +208,7 @@ TEST(StoredNodes, GroupsOfNoWholeBlocks) {
   problem.groups = 5;
   problem.ic = problem.oc = 40;
   for (const int64_t element : {1, 2}) {
-    const Exception error = caught([&] { ByteProblem(problem, true, element); });
+    const Exception error = caught([&] { ByteProblem(problem, ByteForm{true, element}); });
     EXPECT_EQ(error.code(), ErrorCode::parse_error);
     EXPECT_NE(std::string(error.what()).find("groups are no whole blocks"), std::string::npos) << error.what();
   }

@@ -20,6 +20,7 @@ TileWork line_of(int64_t positions, int64_t inputs, int64_t blocks) {
   work.width = work.pitch = 1;
   work.tile_ns = 48.0 * static_cast<double>(inputs * blocks);
   work.others_ns = 0.1;
+  work.near_weights = 512 << 10;
   work.weights = 4096.0 * static_cast<double>(inputs * blocks);
   work.copied = work.read = 256.0 * static_cast<double>(positions * inputs);
   work.stored = 128.0 * static_cast<double>(positions * blocks);

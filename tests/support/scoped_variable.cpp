@@ -24,7 +24,7 @@ ScopedVariable::ScopedVariable(const char* name, const char* value) : name_(name
 ScopedVariable::~ScopedVariable() { set(name_, before_ ? before_->c_str() : nullptr); }
 
 FloatsAlone::FloatsAlone()
-    : ScopedVariable("TERROIR_FORCE_ISA", cpu::active_byte_products() == cpu::ByteProducts::none
+    : ScopedVariable("TERROIR_FORCE_ISA", cpu::active_byte_products() <= cpu::ByteProducts::avx2
                                               ? std::getenv("TERROIR_FORCE_ISA")
                                               : cpu::isa_name(cpu::Isa::avx512)) {}
 

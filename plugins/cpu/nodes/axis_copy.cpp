@@ -144,8 +144,9 @@ bool is_bytewise(const TensorDesc& desc) { return desc.type.bitwidth() % 8 == 0 
 Reject not_bytewise() { return {"elements narrower than a byte, or strings"}; }
 
 bool lies_in_blocks(const TensorDesc& desc, Isa isa) {
-  return desc.type == element::f32 ||
-         ((desc.type == element::u8 || desc.type == element::bf16) && channel_block(isa) == kByteBlock);
+  // Of bytes where there are kernels that multiply them, of bf16 where there may be.
+  return desc.type == element::f32 || (desc.type == element::u8 && isa >= Isa::avx2) ||
+         (desc.type == element::bf16 && isa == Isa::avx512);
 }
 
 int64_t channels_of_block(element::Type type, Isa isa) {

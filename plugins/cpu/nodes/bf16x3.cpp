@@ -73,7 +73,7 @@ std::optional<ByteProblem> matrix_problem(const NodeContext& context) {
       data.size() < 3 || ir::number_attribute(base_attributes(context.node), "transpose_a") != 0)
     return std::nullopt;
   return ByteProblem(ir::element_count(data) / data.front() / data.back(), data.back(), context.outputs[0].dims.back(),
-                     true, kBf16Bytes);
+                     kBf16Form);
 }
 
 std::optional<ByteProblem> convolution_problem(const ConvProblem& p) {
@@ -81,9 +81,9 @@ std::optional<ByteProblem> convolution_problem(const ConvProblem& p) {
     if (axis.dilation != 1 && axis.kernel > 1) return std::nullopt;
   const bool depthwise = p.groups == p.ic && p.groups > 1;
   const int64_t at_once =
-      p.groups > 1 ? ByteProblem::groups_at_once(p.groups, p.ic / p.groups, p.oc / p.groups, true, kBf16Bytes) : 1;
+      p.groups > 1 ? ByteProblem::groups_at_once(p.groups, p.ic / p.groups, p.oc / p.groups, kBf16Form) : 1;
   if (depthwise || at_once == 0 || (p.transposed && at_once != 1)) return std::nullopt;
-  ByteProblem problem(p, true, kBf16Bytes);
+  ByteProblem problem(p, kBf16Form);
   if (problem.gathers_well(true)) problem.gather();
   // Tables of places in a window have 32 bits.
   constexpr double kMost = std::numeric_limits<int32_t>::max() / 4;

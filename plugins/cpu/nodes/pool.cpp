@@ -1,4 +1,4 @@
-// MaxPool and AvgPool in f32, 1-D to 3-D; MaxPool of bytes on AVX-512.
+// MaxPool and AvgPool in f32, 1-D to 3-D; MaxPool of bytes on AVX2 and AVX-512.
 // Layouts: plain, channels-last, channel blocks; plain where the indices of maxima are wanted; of bytes channel blocks.
 // Threads: rows of the output of every image (and channel block). Padding: a maximum or average over padded channels of
 // zeros is zero.
@@ -103,7 +103,8 @@ Proposal propose(const NodeContext& context) {
   const bool narrow = is_max_pool(context) && ((dst.type == element::u8 && kernels.max_bytes) ||
                                                (dst.type == element::bf16 && kernels.max_bf16));
   if (dst.type != element::f32 && !narrow)
-    return Reject{"only f32, and maxima of u8 and bf16 on AVX-512, are vectorised, not " + dst.type.get_type_name()};
+    return Reject{"only f32, and maxima of u8 on AVX2 and AVX-512 and of bf16 on AVX-512, are vectorised, not " +
+                  dst.type.get_type_name()};
   const TensorDesc& src = context.inputs[0];
   if (wants_indices(context) &&
       (dst.count() == 0 || src.count() == 0 || src.count() / (src.dims[0] * src.dims[1]) > INT32_MAX))

@@ -13,14 +13,16 @@
 namespace terroir::cpu {
 namespace {
 
+const char* suffix_of(const ByteConvKernels& kernels) { return kernels.widen ? "__avx2" : "__avx512_vnni"; }
+
 /// The levels by channel, in whole blocks; one block of them where all channels have the same.
 class LevelTable {
  public:
-  explicit LevelTable(const NodeContext& context) {
+  LevelTable(const NodeContext& context, int64_t block) : block_(block) {
     const auto& attrs = context.node.attrs<QuantizeAttrs>();
     by_channel_ = attrs.by_channel();
     const int64_t channels = by_channel_ ? context.inputs[0].dims[1] : 1;
-    for (int64_t c = 0; c < round_up(channels, kByteBlock); ++c) {
+    for (int64_t c = 0; c < round_up(channels, block); ++c) {
       low_.push_back(attrs.low[std::min(c, channels - 1)]);
       steps_.push_back(attrs.steps(std::min(c, channels - 1)));
     }
@@ -28,11 +30,12 @@ class LevelTable {
   }
   bool by_channel() const noexcept { return by_channel_; }
   ByteLevels of_block(int64_t block) const noexcept {
-    const int64_t first = by_channel_ ? block * kByteBlock : 0;
+    const int64_t first = by_channel_ ? block * block_ : 0;
     return {low_.data() + first, steps_.data() + first, most_};
   }
 
  private:
+  int64_t block_;  // channels of a block
   std::vector<float> low_, steps_;
   float most_;
   bool by_channel_;
@@ -41,30 +44,30 @@ class LevelTable {
 /// A tensor in pieces: stretches of elements; where it matters in which channel these are, blocks of an image.
 class Pieces {
  public:
-  Pieces(const TensorDesc& desc, bool by_channel) : count_(desc.padded_count()) {
+  Pieces(const TensorDesc& desc, bool by_channel, int64_t block) : count_(desc.padded_count()), lanes_(block) {
     if (!by_channel && !desc.has_padding()) return;
     channels_ = desc.dims[1];
-    blocks_ = ceil_div(channels_, kByteBlock);
+    blocks_ = ceil_div(channels_, lanes_);
     positions_ = desc.count() / (desc.dims[0] * channels_);
   }
 
   /// fn(begin, end, block). Blocks with fewer channels than lanes end in zeros.
   template <class T, class Fn>
   void run(const RunArgs& args, T* dst, Fn fn) const noexcept {
-    const int64_t unit = channels_ > 0 ? positions_ * kByteBlock : kAtOnce;
+    const int64_t unit = channels_ > 0 ? positions_ * lanes_ : kAtOnce;
     args.arena.parallel_for(ceil_div(count_, unit), [&](int64_t i) {
       const int64_t begin = i * unit, end = std::min(begin + unit, count_), block = i % blocks_;
       fn(begin, end, block);
-      const int64_t lanes = channels_ - block * kByteBlock;
-      for (int64_t p = begin; channels_ > 0 && lanes < kByteBlock && p < end; p += kByteBlock)
-        std::fill(dst + p + lanes, dst + p + kByteBlock, T{0});
+      const int64_t lanes = channels_ - block * lanes_;
+      for (int64_t p = begin; channels_ > 0 && lanes < lanes_ && p < end; p += lanes_)
+        std::fill(dst + p + lanes, dst + p + lanes_, T{0});
     });
   }
 
  private:
   static constexpr int64_t kAtOnce = 1 << 14;
 
-  int64_t count_;
+  int64_t count_, lanes_;
   int64_t channels_ = 0, positions_ = 0;  // 0: it does not matter
   int64_t blocks_ = 1;
 };
@@ -73,8 +76,8 @@ class QuantizeExecutor final : public Executor {
  public:
   explicit QuantizeExecutor(const NodeContext& context)
       : kernels_(*byte_conv_kernels(active_byte_products())),
-        levels_(context),
-        pieces_(context.inputs[0], levels_.by_channel()) {}
+        levels_(context, kernels_.lanes),
+        pieces_(context.inputs[0], levels_.by_channel(), kernels_.lanes) {}
 
   void run(const RunArgs& args) const noexcept override {
     const auto* const src = static_cast<const float*>(args.inputs[0]);
@@ -83,7 +86,7 @@ class QuantizeExecutor final : public Executor {
       kernels_.quantize(src + begin, dst + begin, end - begin, levels_.of_block(block));
     });
   }
-  std::string kernel_name() const override { return "u8_quantize__avx512_vnni"; }
+  std::string kernel_name() const override { return concat("u8_quantize", suffix_of(kernels_)); }
 
  private:
   const ByteConvKernels& kernels_;
@@ -95,7 +98,7 @@ class QuantizeToBlocksExecutor final : public Executor {
  public:
   explicit QuantizeToBlocksExecutor(const NodeContext& context)
       : kernels_(*byte_conv_kernels(active_byte_products())),
-        levels_(context),
+        levels_(context, kernels_.lanes),
         images_(context.inputs[0].dims[0]),
         channels_(context.inputs[0].dims[1]),
         positions_(context.inputs[0].count() / (images_ * channels_)) {}
@@ -103,18 +106,20 @@ class QuantizeToBlocksExecutor final : public Executor {
   void run(const RunArgs& args) const noexcept override {
     const auto* const src = static_cast<const float*>(args.inputs[0]);
     auto* const dst = static_cast<uint8_t*>(args.outputs[0]);
-    const int64_t blocks = ceil_div(channels_, kByteBlock), parts = ceil_div(positions_, kAtOnce);
+    const int64_t lanes = kernels_.lanes, blocks = ceil_div(channels_, lanes), parts = ceil_div(positions_, kAtOnce);
     args.arena.parallel_for(images_ * blocks * parts, [&](int64_t i) {
-      const int64_t block = i / parts, first = block % blocks * kByteBlock;
-      const int64_t channels = std::min(kByteBlock, channels_ - first);
+      const int64_t block = i / parts, first = block % blocks * lanes;
+      const int64_t channels = std::min(lanes, channels_ - first);
       const Stretch part = part_of({0, positions_}, i % parts, parts);
       const float* const planes = src + (block / blocks * channels_ + first) * positions_;
       kernels_.quantize_planes(planes + part.begin, positions_, channels,
-                               dst + (block * positions_ + part.begin) * kByteBlock, part.end - part.begin,
+                               dst + (block * positions_ + part.begin) * lanes, part.end - part.begin,
                                levels_.of_block(block % blocks));
     });
   }
-  std::string kernel_name() const override { return "u8_quantize_plain_nChw16c__avx512_vnni"; }
+  std::string kernel_name() const override {
+    return concat("u8_quantize_plain_nChw", kernels_.lanes, "c", suffix_of(kernels_));
+  }
 
  private:
   static constexpr int64_t kAtOnce = 1 << 12;
@@ -129,7 +134,7 @@ class DequantizeExecutor final : public Executor {
   explicit DequantizeExecutor(const NodeContext& context)
       : kernels_(*byte_conv_kernels(active_byte_products())),
         attrs_(context.node.attrs<DequantizeAttrs>()),
-        pieces_(context.outputs[0], false) {}
+        pieces_(context.outputs[0], false, kernels_.lanes) {}
 
   void run(const RunArgs& args) const noexcept override {
     const auto* const src = static_cast<const uint8_t*>(args.inputs[0]);
@@ -138,7 +143,7 @@ class DequantizeExecutor final : public Executor {
       kernels_.dequantize(src + begin, dst + begin, end - begin, attrs_.scale, -attrs_.scale * attrs_.zero);
     });
   }
-  std::string kernel_name() const override { return "u8_dequantize__avx512_vnni"; }
+  std::string kernel_name() const override { return concat("u8_dequantize", suffix_of(kernels_)); }
 
  private:
   const ByteConvKernels& kernels_;
@@ -161,7 +166,7 @@ Proposal propose(const NodeContext& context) {
   };
   const Layout plain = Layout::plain(rank);
   if (rank >= 3 && context.inputs[0].count() > 0) {
-    const Layout blocked = Layout::blocked(rank, static_cast<int>(kByteBlock));
+    const Layout blocked = Layout::blocked(rank, static_cast<int>(channel_block(context.isa)));
     offer(blocked, blocked, 0.6);
     if (context.node.is(kQuantizeType)) offer(plain, blocked, 0.8);
   }

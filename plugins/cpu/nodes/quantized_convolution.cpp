@@ -28,7 +28,9 @@
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/nodes/quantized_convolution.hpp"
+#include "plugins/cpu/nodes/quantized_packing.hpp"
 #include "plugins/cpu/nodes/quantized_problem.hpp"
+#include "plugins/cpu/nodes/quantized_store.hpp"
 #include "plugins/cpu/nodes/quantized_weights.hpp"
 #include "plugins/cpu/nodes/tile_split.hpp"
 #include "plugins/cpu/ops.hpp"
@@ -48,114 +50,27 @@ bool is_matmul(const NodeContext& context) { return base_schema(context.node).ty
 bool has_bytes(const NodeContext& context) { return is_quantized(context.node); }
 bool has_pairs(const NodeContext& context) { return !has_bytes(context) && !is_bf16(context.node); }
 
-int64_t element_of(const NodeContext& context) { return has_bytes(context) ? 1 : kBf16Bytes; }
-
-/// Whether the weights of an output are a row of their constant.
-bool has_rows(const NodeContext& context, const ByteProblem& problem) {
-  if (!problem.matrix) return !problem.transposed;
-  return ir::number_attribute(base_attributes(context.node), "transpose_b") != 0;
+ByteForm form_of(const NodeContext& context) {
+  return has_bytes(context) ? form_of_bytes(*byte_conv_kernels(active_byte_products())) : kBf16Form;
 }
 
 ByteProblem problem_of(const NodeContext& context) {
-  const bool tiles = byte_conv_kernels(active_byte_products())->wide_rows;
+  const ByteForm form = form_of(context);
   if (!is_matmul(context)) {
-    ByteProblem problem(conv_problem(context), tiles, element_of(context));
+    ByteProblem problem(conv_problem(context), form);
     if (problem.gathers_well(context.inputs[0].type == element::f32)) problem.gather();
+    if (has_bytes(context) && byte_conv_kernels(active_byte_products())->winograd_rows && problem.pays_by_tiles())
+      problem.use_winograd();
     return problem;
   }
   const int64_t inputs = context.inputs[0].dims.back(), outputs = context.outputs[0].dims.back();
-  return {context.inputs[0].count() / inputs, inputs, outputs, tiles, element_of(context)};
-}
-
-PackedWeights pack(const NodeContext& context, const ByteProblem& problem) {
-  const bool pairs = has_pairs(context), rows = has_rows(context, problem);
-  const UnitPacking places(problem, pairs);
-  const float* const steps = has_bytes(context) ? context.constants[kQuantizedSteps]->view.as<float>() : nullptr;
-  Packing packing;
-  packing.key = concat(problem.depthwise ? "bytes depthwise"
-                       : steps           ? "bytes"
-                       : pairs           ? "bf16x3"
-                                         : "bf16",
-                       " g", problem.groups, " to ", problem.group_outputs, " by ", problem.row_outputs, " of ",
-                       problem.row_inputs, " of ", problem.own_taps());
-  if (problem.wide) packing.key += concat(" wide ", problem.position, " by ", problem.taps_of_span);
-  for (const ResultAxis& axis : problem.results)
-    if (problem.transposed) packing.key += concat(" back ", axis.phases, " of ", axis.kernel);
-  if (!rows && !problem.transposed) packing.key += " columns";
-  if (steps) packing.with = *context.constants[kQuantizedSteps];
-  packing.bytes = places.bytes(problem);
-  packing.pieces = static_cast<int64_t>(problem.units.size());
-  const int64_t taps = problem.own_taps(), row = problem.row_inputs * taps;
-  const WeightStrides strides =
-      rows ? WeightStrides{row, taps, 1} : WeightStrides{taps, problem.group_outputs * taps, 1};
-  const auto first_output = [problem](int64_t piece) {
-    if (piece == static_cast<int64_t>(problem.units.size())) return problem.groups * problem.group_outputs;
-    const ByteUnit& unit = problem.units[static_cast<size_t>(piece)];
-    return unit.group * problem.group_outputs + problem.first_output(unit);
-  };
-  if (rows) {
-    packing.row_bytes = static_cast<size_t>(row) * sizeof(float);
-    packing.first_row = first_output;
-  }
-  packing.pack = [problem, places, first_output, rows, strides, steps, pairs](const void* weights, void* packed,
-                                                                              int64_t begin, int64_t end) {
-    const int64_t first = rows ? first_output(begin) : 0;
-    for (int64_t piece = begin; piece < end; ++piece) {
-      const ByteUnit& unit = problem.units[static_cast<size_t>(piece)];
-      const int64_t output = first_output(piece);
-      const int64_t at =
-          rows ? (output - first) * strides.output
-               : unit.group * problem.row_inputs * strides.input + problem.first_output(unit) * strides.output;
-      auto* const bytes = static_cast<int8_t*>(packed);
-      const float* const from = static_cast<const float*>(weights) + at;
-      if (steps)
-        pack_unit(problem, unit, from, strides, steps + output, bytes + places.weights_at(unit),
-                  reinterpret_cast<int32_t*>(bytes + places.sums_at(problem, unit)));
-      else
-        pack_bf16_unit(problem, unit, from, strides, *byte_conv_kernels(ByteProducts::amx), pairs,
-                       bytes + places.weights_at(unit));
-    }
-  };
-  return context.weights.get(*context.constants[1], std::move(packing));
+  return {context.inputs[0].count() / inputs, inputs, outputs, form};
 }
 
 /// What is added to each output, by the classes of its taps along the axes: [classes d][h][w][outputs].
 struct BiasTable {
   std::vector<float> values;
   std::array<TapClasses, 3> classes;
-};
-
-/// The chain as the kernel takes it: a bias, some steps, a rounding, a tensor, a clamp, and what is behind them.
-struct StoreSteps {
-  explicit StoreSteps(const NodeContext& context) {
-    const std::vector<FusedOp>& chain = chain_of(context.node);
-    const ByteStore parts = byte_store_of(chain, is_quantized(context.node));
-    if (parts.rounding) {
-      const FusedOp *const clamp = &chain[*parts.rounding], *const in = clamp + 1, *const out = clamp + 3;
-      rounding = {clamp->alpha, clamp->beta, in->alpha, in->beta, out->alpha, out->beta};
-    }
-    if (parts.residual) residual = chain[*parts.residual];
-    size_t at = parts.last;
-    if (at < chain.size() && chain[at].kind == PostOpKind::relu) {
-      low = 0;
-      ++at;
-    } else if (at < chain.size() && chain[at].kind == PostOpKind::clamp) {
-      low = chain[at].alpha;
-      high = chain[at++].beta;
-    }
-    const auto steps = [&](size_t begin, size_t end) {
-      return std::vector(chain.begin() + static_cast<std::ptrdiff_t>(begin),
-                         chain.begin() + static_cast<std::ptrdiff_t>(end));
-    };
-    first = PostOpChain(context, steps(parts.first, parts.first + parts.first_count), kByteBlock);
-    is_late = parts.is_late;
-    rest = PostOpChain(context, steps(at, is_late ? chain.size() - 1 : chain.size()), kByteBlock);
-  }
-  std::optional<ByteRounding> rounding;
-  std::optional<FusedOp> residual;
-  bool is_late = false;  // it comes behind the steps
-  float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
-  PostOpChain first, rest;
 };
 
 /// A value by channel, for all outputs.
@@ -186,28 +101,28 @@ class QuantizedConvolutionExecutor final : public Executor {
         problem_(problem_of(context)),
         planar_(!problem_.matrix && choice.inputs[0]->is_plain()),
         places_(problem_, pairs_),
-        store_(context),
-        packed_(pack(context, problem_)) {
+        store_(context, problem_.block),
+        packed_(pack_weights(context, problem_)) {
     const ConvAxis &d = problem_.sources[0], &h = problem_.sources[1], &w = problem_.sources[2];
     const element::Type type = context.inputs[0].type;
     const int64_t number = number_, block = number * channels_of_block(type, isa_), positions = d.in * h.in * w.in;
-    tensor_ = {h.in * w.in * block, w.in * block, block, positions * number * kByteBlock};
+    tensor_ = {h.in * w.in * block, w.in * block, block, positions * number * problem_.block};
     results_ = results_of(context.outputs[0].type);
     operands_ = results_of(element::f32);
     if (planar_) {
       tensor_ = {h.in * w.in * number, w.in * number, number, positions * number};
     } else if (problem_.matrix) {
-      tensor_ = {0, 0, problem_.group_inputs * number, number * kByteBlock};
+      tensor_ = {0, 0, problem_.group_inputs * number, number * problem_.block};
     }
     image_ = positions * number *
              (planar_ ? problem_.group_inputs
-                      : round_up(problem_.source_blocks * kByteBlock, channels_of_block(type, isa_)));
+                      : round_up(problem_.source_blocks * problem_.block, channels_of_block(type, isa_)));
     // Offsets have 32 bits.
     in_place_ = type == element::bf16 && problem_.fits_blocks() && !problem_.gathers &&
                 image_ <= std::numeric_limits<int32_t>::max();
     const int64_t at_once = problem_.wide ? kWideBytes : kBytesAtOnce;
     windowed_ = problem_.matrix ? number != problem_.element || problem_.group_inputs * number % at_once != 0
-                                : problem_.padded || (problem_.wide && !in_place_);
+                                : problem_.padded || problem_.element > number || (problem_.wide && !in_place_);
     plan_bands();
     offsets_ = problem_.offsets(windowed_ ? window_ : tensor_, in_place_);
     set_scales(context);
@@ -243,8 +158,9 @@ class QuantizedConvolutionExecutor final : public Executor {
   SlotNeed slot_need(int threads) const override {
     if (!windowed_) return {};
     // The last span may be read beyond its end.
-    const int64_t bytes =
-        problem_.depthwise ? taps_at() + taps().room(problem_.spans()) : rests_at() + window_bytes(band_) + kWideBytes;
+    const int64_t bytes = shifts_taps()       ? taps_at() + taps().room(problem_.spans())
+                          : problem_.winograd ? tiles_at() + winograd_bytes(band_)
+                                              : rests_at() + window_bytes(band_) + kWideBytes;
     return {static_cast<size_t>(round_up(bytes, kLine)),
             static_cast<size_t>(std::min<int64_t>(threads, split_for(threads).count()))};
   }
@@ -254,7 +170,7 @@ class QuantizedConvolutionExecutor final : public Executor {
     const int64_t part = split.count() * slice / threads / split.bands;
     const ByteUnit& unit =
         problem_.units[static_cast<size_t>(static_cast<int64_t>(problem_.units.size()) * part / split.parts)];
-    const auto bytes = static_cast<size_t>(unit.blocks * places_.depth * kQuad);
+    const auto bytes = static_cast<size_t>(unit.blocks * places_.weights);
     return {std::as_bytes(std::span(packed_->as<int8_t>() + places_.weights_at(unit), std::min(bytes, kMostAhead)))};
   }
   size_t table_bytes() const override {
@@ -267,6 +183,7 @@ class QuantizedConvolutionExecutor final : public Executor {
                           : "u8_",
                   problem_.matrix      ? "gemm_"
                   : problem_.depthwise ? "depthwise_"
+                  : problem_.winograd  ? "conv_winograd_2x2_3x3_"
                                        : "conv_",
                   stores_bf16_         ? "bf16"
                   : !attrs_.store      ? "f32"
@@ -275,8 +192,10 @@ class QuantizedConvolutionExecutor final : public Executor {
                   problem_.matrix ? ""
                   : planar_       ? "_nchw_"
                                   : "_",
-                  problem_.matrix ? "" : concat("nChw", results_.halves * kByteBlock, "c"),
-                  problem_.wide ? "__avx512_amx" : "__avx512_vnni");
+                  problem_.matrix ? "" : concat("nChw", results_.halves * problem_.block, "c"),
+                  problem_.wide    ? "__avx512_amx"
+                  : kernels_.widen ? "__avx2"
+                                   : "__avx512_vnni");
   }
 
  private:
@@ -286,20 +205,23 @@ class QuantizedConvolutionExecutor final : public Executor {
 
   /// Where results lie, or what is added to them, in elements.
   struct Places {
-    int64_t halves = 1;              // blocks of 16 channels of one of the tensor
+    int64_t channels = 0;            // of a block of outputs
+    int64_t halves = 1;              // such blocks of one of the tensor
     int64_t step = 0, position = 0;  // from position to position of a phase, and of any
     int64_t block = 0, image = 0;    // from block to block of the tensor, image to image
-    ByteBlocks of(int64_t block_of_16) const noexcept { return {step, block, halves, block_of_16 % halves}; }
-    int64_t at(int64_t n, int64_t block_of_16, int64_t place) const noexcept {
-      return n * image + block_of_16 / halves * block + block_of_16 % halves * kByteBlock + place * position;
+    ByteBlocks of(int64_t own) const noexcept { return {step, block, halves, own % halves}; }
+    int64_t at(int64_t n, int64_t own, int64_t place) const noexcept {
+      return n * image + own / halves * block + own % halves * channels + place * position;
     }
   };
   Places results_of(element::Type type) const noexcept {
     const auto& axes = problem_.results;
-    if (problem_.matrix) return {1, problem_.group_outputs, problem_.group_outputs, kByteBlock, 0};
-    const int64_t channels = channels_of_block(type, isa_), halves = channels / kByteBlock;
+    const int64_t own = problem_.block;
+    if (problem_.matrix) return {own, 1, problem_.group_outputs, problem_.group_outputs, own, 0};
+    const int64_t channels = channels_of_block(type, isa_), halves = channels / own;
     const int64_t block = axes[0].extent * axes[1].extent * axes[2].extent * channels;
-    return {halves, axes[2].phases * channels, channels, block, ceil_div(problem_.result_blocks(), halves) * block};
+    return {own,      halves, axes[2].phases * channels,
+            channels, block,  ceil_div(problem_.result_blocks(), halves) * block};
   }
 
   /// Of a result; of bytes and floats, one of these.
@@ -310,14 +232,16 @@ class QuantizedConvolutionExecutor final : public Executor {
   int64_t slices() const noexcept { return problem_.batch * problem_.axes[0].out; }
   int64_t window_rows(int64_t rows) const noexcept {
     const ConvAxis& h = problem_.axes[1];
+    if (problem_.winograd) return round_up(rows, 2) + 2;
     return (rows - 1) * h.stride + (h.kernel - 1) * h.dilation + 1;
   }
   /// Source positions of a row under so many outputs. Behind numbers with exponents come zeros, which are read.
   int64_t window_width(int64_t outputs) const noexcept {
     const ConvAxis& w = problem_.axes[2];
     const int64_t width = (outputs - 1) * w.stride + (w.kernel - 1) * w.dilation + 1;
-    if (problem_.depthwise) return round_up(width, kBytesAtOnce);
-    return problem_.element > 1 ? width + ceil_div(problem_.overrun(), problem_.position) : width;
+    if (problem_.depthwise) return round_up(width, word_positions());
+    if (problem_.winograd) return round_up(outputs, 2) + 2;
+    return problem_.bf16 ? width + ceil_div(problem_.overrun(), problem_.position) : width;
   }
   int64_t outputs_of_row() const noexcept { return problem_.line ? band_ : problem_.axes[2].out; }
   /// From position to position of a window, in bytes: where no tap follows the other, an odd number of cache lines, so
@@ -328,15 +252,19 @@ class QuantizedConvolutionExecutor final : public Executor {
   }
   /// Of the source rows under so many output rows, or of the positions under so many of a line.
   int64_t window_bytes(int64_t extent) const noexcept {
-    const int64_t bytes = problem_.depthwise ? kByteBlock : window_step();
+    const int64_t bytes = problem_.depthwise ? problem_.quad() / word_positions() : window_step();
     return problem_.line ? window_width(extent) * bytes
                          : planes_ * window_rows(extent) * window_width(problem_.axes[2].out) * bytes;
   }
+  /// Of depthwise layers: positions of a word of a channel; those of numbers of 16 bits hold one with the next.
+  int64_t word_positions() const noexcept { return kernels_.widen ? 1 : kBytesAtOnce; }
+  /// Whether the taps of a depthwise layer are shifted to where in a word its windows begin.
+  bool shifts_taps() const noexcept { return problem_.depthwise && !kernels_.widen; }
   ByteTaps taps() const noexcept { return {problem_.axes[2].kernel, problem_.axes[2].stride}; }
   /// Where behind a window of a depthwise layer its weights come, in bytes. Some words of the next row are read.
   int64_t taps_at() const noexcept {
     const int64_t outputs = problem_.axes[2].out;
-    const int64_t beyond = taps().words_read(outputs) * kLine - window_width(outputs) * kByteBlock;
+    const int64_t beyond = taps().words_read(outputs) * kLine - window_width(outputs) * window_.w;
     return window_bytes(band_) + std::max<int64_t>(beyond, 0);
   }
 
@@ -354,17 +282,31 @@ class QuantizedConvolutionExecutor final : public Executor {
       band_ = std::min(problem_.wide ? round_up(most, kTilePositions) : most, w.out);
     } else {
       // The results, too, where phases store every other one in turn, unless to read the weights again takes longer.
-      const int64_t weights = problem_.blocks() * places_.depth * kQuad, most = cache_sizes().l2 / 4;
-      const int64_t stored = problem_.transposed && weights <= most ? problem_.blocks() * kByteBlock * w.out : 0;
+      const int64_t weights = problem_.blocks() * places_.weights, most = cache_sizes().l2 / 4;
+      const int64_t stored = problem_.transposed && weights <= most ? problem_.outputs() * w.out : 0;
       band_ = 1;
       while (band_ < h.out && window_bytes(band_ + 1) <= room && stored * stored_bytes() * (band_ + 1) <= most) ++band_;
+      if (problem_.winograd) band_ = winograd_band();
     }
     // Planes and blocks of a window lie as far apart for the last band as for the others.
     const bool together = problem_.wide || problem_.matrix;
-    window_.w = together ? window_step() : kByteBlock;
+    const int64_t of_block = problem_.block * problem_.element;
+    window_.w = problem_.depthwise ? problem_.quad() / word_positions() : together ? window_step() : of_block;
     window_.h = window_width(outputs_of_row()) * window_.w;
     window_.d = window_rows(problem_.line ? 1 : band_) * window_.h;
-    window_.block = together ? kByteBlock * problem_.element : planes_ * window_.d;
+    window_.block = together ? of_block : planes_ * window_.d;
+  }
+
+  /// Behind the window, in bytes: the numbers of its tiles, and what the kernel needs.
+  int64_t tiles_at() const noexcept { return round_up(window_bytes(band_), kLine); }
+  int64_t winograd_bytes(int64_t rows) const noexcept {
+    return round_up(problem_.winograd_tiles(rows).bytes(), kLine) + WinogradTiles::kRoom;
+  }
+  /// The numbers of a band stay in L2 while the units pass over them; each band reads the weights.
+  int64_t winograd_band() const noexcept {
+    const int64_t out = problem_.axes[1].out, row = problem_.winograd_tiles(1).bytes();
+    const int64_t rows = std::max<int64_t>(cache_sizes().l2 / 2 / row, 1), all = ceil_div(out, 2);
+    return std::min(2 * ceil_div(all, ceil_div(all, rows)), out);
   }
 
   TileSplit split_for(int threads) const noexcept {
@@ -376,18 +318,19 @@ class QuantizedConvolutionExecutor final : public Executor {
     const auto units = static_cast<int64_t>(problem_.units.size());
     TileSplit split{1, 0, ceil_div(extent(), band_)};
     if (threads > 1) {
-      constexpr int64_t kItems = 3;  // of a thread
-      const int64_t weights = problem_.blocks() * places_.depth * kQuad, source = problem_.batch * image_;
+      const int64_t items = problem_.winograd ? 1 : 3;  // of a thread; each transforms what it reads
+      const int64_t weights = problem_.blocks() * places_.weights, source = problem_.batch * image_;
       // Each part of the units copies the windows, each band reads the weights.
       if (units >= threads && (problem_.depthwise || weights > source)) {
-        split.parts = std::min(units, kItems * threads);
+        split.parts = std::min(units, items * threads);
       } else {
-        const int64_t least = problem_.line ? 7 : 1;
+        const int64_t least = problem_.line ? 7 : problem_.winograd ? 2 : 1;
         const int64_t most = std::max(split.per_slice, ceil_div(extent(), least));
-        split.per_slice = std::clamp(ceil_div(kItems * threads, slices()), split.per_slice, most);
+        split.per_slice = std::clamp(ceil_div(items * threads, slices()), split.per_slice, most);
       }
     }
     split.bands = slices() * split.per_slice;
+    if (problem_.winograd) split.cut = 2;
     return split;
   }
   TileWork work() const noexcept {
@@ -407,7 +350,8 @@ class QuantizedConvolutionExecutor final : public Executor {
     work.others_ns = problem_.matrix ? 0.05 : 0.1;  // in one stretch, or block by block
     const int64_t steps = problem_.depth() * kBytesAtOnce / kWideBytes * (pairs_ ? 3 : 1);
     work.tile_ns = kTileNs * bytes(steps * problem_.blocks());
-    work.weights = bytes(problem_.blocks() * places_.depth * kQuad);
+    work.weights = bytes(problem_.blocks() * places_.weights);
+    work.near_weights = bytes(cache_sizes().l2 / 4);
     const int64_t number = problem_.position / problem_.element * number_;  // of the source, a position
     const int64_t row = problem_.line ? number : planes_ * window_width(w.out) * number;
     work.read = bytes(slices() * work.rows * h.stride * row);
@@ -416,7 +360,7 @@ class QuantizedConvolutionExecutor final : public Executor {
       const int64_t beside = problem_.line ? window_width(1) - w.stride : (window_rows(1) - h.stride) * row / number;
       work.copied_of_band = bytes(std::max<int64_t>(beside, 0) * number);
     }
-    const int64_t stored = slices() * h.out * w.out * problem_.blocks() * kByteBlock;
+    const int64_t stored = slices() * h.out * w.out * problem_.outputs();
     work.stored = bytes(stored * stored_bytes());
     if (store_.residual) work.stored += bytes(stored) * bytes(residual_type_.size());
     return work;
@@ -462,9 +406,9 @@ class QuantizedConvolutionExecutor final : public Executor {
       for (const TapClasses::Taps& in_h : classes[1].classes)
         for (const TapClasses::Taps& in_w : classes[2].classes)
           for (const ByteUnit& unit : problem_.units) {
-            const int64_t lanes = unit.blocks * kByteBlock;
+            const int64_t lanes = unit.blocks * problem_.block;
             if (bf16_) {
-              value = std::copy_n(own_bias_.begin() + unit.result * kByteBlock, lanes, value);
+              value = std::copy_n(own_bias_.begin() + unit.result * problem_.block, lanes, value);
               continue;
             }
             const auto* const sums =
@@ -477,7 +421,7 @@ class QuantizedConvolutionExecutor final : public Executor {
                   for (int64_t o = 0; o < lanes; ++o) sum[static_cast<size_t>(o)] += tap[o];
                 }
             for (int64_t o = 0; o < lanes; ++o) {
-              const auto i = static_cast<size_t>(unit.result * kByteBlock + o);
+              const auto i = static_cast<size_t>(unit.result * problem_.block + o);
               *value++ = static_cast<float>(static_cast<double>(own_bias_[i]) -
                                             static_cast<double>(zero_[i]) * static_cast<double>(scale_[i]) *
                                                 static_cast<double>(sum[static_cast<size_t>(o)]));
@@ -491,7 +435,7 @@ class QuantizedConvolutionExecutor final : public Executor {
     if (next == problem_.units.size()) return ahead.count > 0 ? *ahead.lines : ConvLines{nullptr, 0};
     if (problem_.depthwise) return {nullptr, 0};
     const auto* const weights = packed_->as<int8_t>() + places_.weights_at(problem_.units[next]);
-    return {reinterpret_cast<const float*>(weights), problem_.units[next].blocks * places_.depth};
+    return {reinterpret_cast<const float*>(weights), problem_.units[next].blocks * places_.weights / kLine};
   }
 
   /// Copies the rows of some source blocks under a band, with zeros beyond the source.
@@ -525,8 +469,8 @@ class QuantizedConvolutionExecutor final : public Executor {
     for (int64_t plane = 0; plane < planes_; ++plane, window += window_.d) {
       const int64_t z = band.d * d.stride - d.pad + plane;
       const int64_t end = z >= 0 && z < d.in ? bottom : top;
-      kernels_.depthwise_words({block + z * tensor_.d + (y + top) * tensor_.h + first * kByteBlock, tensor_.h,
-                                end - top, inside, left, width / kBytesAtOnce},
+      kernels_.depthwise_words({block + z * tensor_.d + (y + top) * tensor_.h + first * tensor_.w, tensor_.h, end - top,
+                                inside, left, width / word_positions()},
                                window + top * window_.h);
       if (!is_first) continue;
       clear(window, top * width, 1);
@@ -571,16 +515,21 @@ class QuantizedConvolutionExecutor final : public Executor {
       windows_->side_by_side(from, tensor_.block / number_, blocks, positions, step, to, window_.w, rests_at());
     } else if (problem_.matrix) {
       for (int64_t i = 0; i < positions; ++i)
-        std::memcpy(to + i * window_.w, from + i * tensor_.w, static_cast<size_t>(problem_.group_inputs));
+        copy_bytes(from + i * tensor_.w, problem_.group_inputs, to + i * window_.w);
     } else if (problem_.wide && window_.w < kByteBlock) {
       kernels_.few_channels(from, window_.w, positions, to);
     } else if (problem_.wide) {
       kernels_.side_by_side(from, tensor_.block, blocks, positions, to, window_.w);
     } else {
       for (int64_t block = 0; block < blocks; ++block)
-        std::memcpy(to + block * window_.block, from + block * tensor_.block,
-                    static_cast<size_t>(positions * kByteBlock));
+        copy_bytes(from + block * tensor_.block, positions * problem_.block, to + block * window_.block);
     }
+  }
+  void copy_bytes(const uint8_t* from, int64_t count, uint8_t* to) const noexcept {
+    if (kernels_.widen)
+      kernels_.widen(from, count, to);
+    else
+      std::memcpy(to, from, static_cast<size_t>(count));
   }
 
   /// Of the rows from `first_row` on, and of their positions from `column` on, those that have results; how far behind
@@ -632,7 +581,14 @@ class QuantizedConvolutionExecutor final : public Executor {
     }
     row.levels.most = attrs_.store ? attrs_.store->most() : 0;
     const int64_t band_rows = problem_.line ? 1 : band.end - band.begin;
-    const int64_t calls = problem_.wide || problem_.depthwise ? 1 : band_rows;
+    const int64_t calls = problem_.wide || problem_.depthwise || problem_.winograd ? 1 : band_rows;
+    const WinogradTiles tiles = problem_.winograd_tiles(band_rows);
+    uint8_t* const numbers = window + tiles_at();
+    if (problem_.winograd) {
+      kernels_.winograd_tiles(window, window_.block, window_.h, tiles, numbers);
+      row.src_step = tiles.channels * problem_.element;
+      row.depth = problem_.number_steps();
+    }
     const int64_t first_row = problem_.line ? 0 : band.begin, column = problem_.line ? band.begin : 0;
     const ResultAxis &deep = problem_.results[0], &high = problem_.results[1], &wide = problem_.results[2];
     const int64_t next_row = problem_.line ? 0 : high.phases * wide.extent;  // of results
@@ -647,7 +603,7 @@ class QuantizedConvolutionExecutor final : public Executor {
                                          static_cast<int64_t>(classes[1].classes.size() * classes[2].classes.size()) *
                                          problem_.outputs();
     const int64_t positions = problem_.line ? band.end - band.begin : w.out;
-    auto* const room = problem_.depthwise ? reinterpret_cast<int8_t*>(window) + taps_at() : nullptr;
+    auto* const room = shifts_taps() ? reinterpret_cast<int8_t*>(window) + taps_at() : nullptr;
     for (int64_t u = band.first_unit; u < band.last_unit; ++u) {
       const ByteUnit& unit = problem_.units[static_cast<size_t>(u)];
       row.blocks = unit.blocks;
@@ -657,7 +613,7 @@ class QuantizedConvolutionExecutor final : public Executor {
       row.operands = operands_.of(unit.result);
       row.pads_half = results_.halves > 1 && unit.result + unit.blocks == problem_.result_blocks();
       row.weights = packed_->as<int8_t>() + places_.weights_at(unit);
-      row.channel = unit.result * kByteBlock;
+      row.channel = unit.result * problem_.block;
       row.scale = scale_.data() + row.channel;
       row.levels.low = level_low_.data() + row.channel;
       row.levels.steps = level_steps_.data() + row.channel;
@@ -669,9 +625,9 @@ class QuantizedConvolutionExecutor final : public Executor {
       for (int64_t r = 0; r < calls; ++r) {
         row.ahead_lines = std::min(lines, next.count - r * lines);
         if (row.ahead_lines > 0) row.ahead = reinterpret_cast<const int8_t*>(next.begin) + r * lines * kLine;
-        row.src = source + unit.group * (problem_.group_inputs / kByteBlock) * strides.block +
+        row.src = source + unit.group * (problem_.group_inputs / problem_.block) * strides.block +
                   (windowed_ ? r : first_row + r) * all_rows.src_step + (windowed_ ? 0 : column) * row.src_step;
-        row.bias = bias_.values.data() + slice_bias + unit.block * kByteBlock;
+        row.bias = bias_.values.data() + slice_bias + unit.block * problem_.block;
         row.bias_offsets = classes[2].of.empty() ? nullptr : bias_offsets_.data() + column;
         ByteConvRows rows = all_rows;
         if (rows.bias) rows.bias += r;
@@ -701,6 +657,9 @@ class QuantizedConvolutionExecutor final : public Executor {
           kernels_.bf16_rows(row, rows);
         } else if (problem_.wide) {
           kernels_.wide_rows(row, rows);
+        } else if (problem_.winograd) {
+          row.src = numbers;
+          kernels_.winograd_rows(row, rows, tiles, reinterpret_cast<int8_t*>(numbers + round_up(tiles.bytes(), kLine)));
         } else if (problem_.depthwise) {
           kernels_.depthwise_rows(row, rows, taps(), room);
         } else {
@@ -749,7 +708,8 @@ Proposal propose(const NodeContext& context) {
   const ByteProblem problem = problem_of(context);
   if (problem.depthwise && is_bf16(context.node)) return Reject{"depthwise"};
   LayoutChoice choice = byte_layouts(context);
-  const double products = is_bf16(context.node) ? 2 : 4;  // for one of floats
+  // For one of floats.
+  const double products = is_bf16(context.node) || byte_conv_kernels(active_byte_products())->widen ? 2 : 4;
   choice.cost = compute_ns(2 * static_cast<double>(context.outputs[0].count() * problem.group_inputs * problem.taps()),
                            context.isa) /
                 products;

@@ -11,9 +11,9 @@ namespace {
 
 bool is_own(const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.in == a.out; }
 
-int64_t joined_groups(const ConvProblem& p, bool depthwise, bool tiles, int64_t element) {
+int64_t joined_groups(const ConvProblem& p, bool depthwise, const ByteForm& form) {
   if (depthwise || p.groups == 1) return 1;
-  const int64_t found = ByteProblem::groups_at_once(p.groups, p.ic / p.groups, p.oc / p.groups, tiles, element);
+  const int64_t found = ByteProblem::groups_at_once(p.groups, p.ic / p.groups, p.oc / p.groups, form);
   // Passes make no such layer; a file may.
   if (found == 0) throw_error(ErrorCode::parse_error, "the compiled model is damaged: groups are no whole blocks");
   return found;
@@ -35,30 +35,40 @@ ConvAxis position_axis(const ConvAxis& a, bool transposed) {
 
 bool is_single(const ConvAxis& a) { return is_own(a) && a.in == 1; }
 
+/// Blocks of a unit: of three, positions of a register tile are as many fewer as blocks are more.
+int64_t most_parts(int64_t parts, int64_t most) { return most == 3 && parts % 2 == 0 ? 2 : most; }
+
 bool is_padded(const ConvAxis& a) {
   return a.pad > 0 || (a.out - 1) * a.stride + (a.kernel - 1) * a.dilation - a.pad >= a.in;
 }
 
 }  // namespace
 
-int64_t ByteProblem::groups_at_once(int64_t groups, int64_t inputs, int64_t outputs, bool tiles, int64_t element) {
+ByteForm form_of_bytes(const ByteConvKernels& kernels) noexcept {
+  constexpr int64_t kWidened = 2;
+  return {kernels.wide_rows != nullptr, kernels.widen ? kWidened : 1, kernels.lanes, kernels.most_blocks};
+}
+
+int64_t ByteProblem::groups_at_once(int64_t groups, int64_t inputs, int64_t outputs, const ByteForm& form) {
+  const auto whole = [&](int64_t n) { return n * inputs % form.block == 0 && n * outputs % form.block == 0; };
   int64_t found = 0;
   for (int64_t n = 1; n <= groups && n * inputs <= kWideBytes; ++n) {
-    const bool at_once = tiles && n * inputs * element <= kWideBytes;
-    if (groups % n == 0 && n * inputs % kByteBlock == 0 && n * outputs % kByteBlock == 0 && (found == 0 || at_once))
-      found = n;
+    const bool at_once = form.tiles && n * inputs * form.element <= kWideBytes;
+    if (groups % n == 0 && whole(n) && (found == 0 || at_once)) found = n;
   }
   // Larger ones stand for themselves.
-  if (found == 0 && inputs % kByteBlock == 0 && outputs % kByteBlock == 0) found = 1;
+  if (found == 0 && whole(1)) found = 1;
   return found;
 }
 
-ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles, int64_t number)
+ByteProblem::ByteProblem(const ConvProblem& problem, const ByteForm& form)
     : matrix(false),
       depthwise(problem.groups > 1 && problem.groups == problem.ic && problem.groups == problem.oc),
-      element(number),
+      element(form.element),
+      block(form.block),
+      bf16(form.bf16()),
       batch(problem.batch),
-      groups(depthwise ? 1 : problem.groups / joined_groups(problem, depthwise, tiles, element)),
+      groups(depthwise ? 1 : problem.groups / joined_groups(problem, depthwise, form)),
       group_inputs(depthwise ? 1 : problem.ic / groups),
       group_outputs(problem.oc / groups),
       row_inputs(problem.ic / problem.groups),
@@ -69,12 +79,12 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles, int64_t number)
       axes{position_axis(problem.d, transposed), position_axis(problem.h, transposed),
            position_axis(problem.w, transposed)},
       sources{},
-      source_blocks(ceil_div(problem.ic, kByteBlock)),
-      group_blocks(ceil_div(group_outputs, kByteBlock) * phases()),
+      source_blocks(ceil_div(problem.ic, block)),
+      group_blocks(ceil_div(group_outputs, block) * phases()),
       line(false),
       padded(depthwise || std::any_of(axes.begin(), axes.end(), is_padded)),
-      wide(tiles && !depthwise),
-      position(source_blocks * kByteBlock * element),
+      wide(form.tiles && !depthwise),
+      position(source_blocks * block * element),
       taps_of_span(1) {
   if (!depthwise && phases() == 1 && std::all_of(axes.begin(), axes.end(), is_own)) {
     ConvAxis& row = axes[2];
@@ -93,9 +103,9 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles, int64_t number)
   if (depthwise) taps_of_span = w.kernel;
   // Units that differ by a block at most, or by two of them that are stored together: of few sums at once each waits
   // for the one before.
-  const int64_t blocks = group_blocks / phases(), together = element == kBf16Bytes ? kBf16Block / kByteBlock : 1;
-  const int64_t parts = ceil_div(blocks, together);
-  const int64_t count = depthwise ? blocks : ceil_div(parts, kByteBlocksMost / together);
+  const int64_t blocks = group_blocks / phases(), together = bf16 ? kBf16Block / kByteBlock : 1;
+  const int64_t parts = ceil_div(blocks, together), most = most_parts(parts, form.most_blocks / together);
+  const int64_t count = depthwise ? blocks : ceil_div(parts, most);
   for (int64_t g = 0; g < groups; ++g)
     for (int64_t phase = 0; phase < phases(); ++phase)
       for (int64_t i = 0; i < count; ++i) {
@@ -104,7 +114,7 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles, int64_t number)
         units.push_back({g,
                          g * group_blocks + phase * blocks + begin,
                          end - begin,
-                         std::min(kByteBlock, group_outputs - (end - 1) * kByteBlock),
+                         std::min(block, group_outputs - (end - 1) * block),
                          g * blocks + begin,
                          {phase / across, phase / results[2].phases % results[1].phases, phase % results[2].phases}});
       }
@@ -112,7 +122,7 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles, int64_t number)
 
 bool ByteProblem::gathers_well(bool copied) const noexcept {
   const bool strided = !line && !padded && !transposed && !depthwise && taps() == 1;
-  if (element != kBf16Bytes || matrix || !strided || position < kByteBlock) return false;
+  if (!bf16 || matrix || !strided || position < kByteBlock) return false;
   if (copied || !fits_blocks()) return true;
   // Cycles of a product of tiles, and, estimated, of 64 bytes that are copied: the layers of ResNet-50 gather by it.
   constexpr double kProduct = 16, kCopied = 4;
@@ -128,6 +138,21 @@ void ByteProblem::gather() {
   axes = {ConvAxis{}, ConvAxis{}, row};
   results = {ResultAxis{}, ResultAxis{}, ResultAxis{.extent = row.out}};
   line = gathers = true;
+}
+
+bool ByteProblem::pays_by_tiles() const noexcept {
+  const auto fits = [](const ConvAxis& a) { return a.kernel == 3 && a.stride == 1 && a.dilation == 1; };
+  if (matrix || depthwise || transposed || groups > 1 || line || axes[0].kernel > 1 || axes[0].in > 1 ||
+      axes[0].out > 1 || !fits(axes[1]) || !fits(axes[2]))
+    return false;
+  // Of fewer channels most of the time is spent on the transforms.
+  constexpr int64_t kFewest = 16;
+  if (group_inputs < kFewest || group_outputs < kFewest || group_inputs > WinogradTiles::kMostChannels) return false;
+  // Products of the tiles, some of whose outputs there are not, and of the windows: those must be worth the transforms.
+  constexpr double kWorth = 0.8;
+  const WinogradTiles tiles = winograd_tiles(axes[1].out);
+  return static_cast<double>(tiles.count() * WinogradTiles::kNumbers) <
+         kWorth * static_cast<double>(axes[1].out * axes[2].out * taps());
 }
 
 ResultAxis::Positions ResultAxis::inside(int64_t phase, int64_t positions) const {
@@ -150,18 +175,18 @@ int64_t ByteProblem::own_tap(int64_t tap, const std::array<int64_t, 3>& phase) c
   return own;
 }
 
-ByteProblem::ByteProblem(int64_t rows, int64_t inputs, int64_t outputs, bool tiles, int64_t number)
-    : ByteProblem(ConvProblem{1, 1, inputs, outputs, {}, {}, {.in = rows, .out = rows}}, tiles, number) {
+ByteProblem::ByteProblem(int64_t rows, int64_t inputs, int64_t outputs, const ByteForm& form)
+    : ByteProblem(ConvProblem{1, 1, inputs, outputs, {}, {}, {.in = rows, .out = rows}}, form) {
   matrix = true;
   // What lies behind a row is multiplied with zeros, and must be a number.
-  position = round_up(inputs * element, element > 1 ? kWideBytes : kBytesAtOnce);
+  position = round_up(inputs * element, bf16 ? kWideBytes : kBytesAtOnce);
   // Of few rows the weights are all that counts.
   constexpr int64_t kLeast = 4;
   if (rows < kLeast && element == 1) wide = false;
 }
 
 int64_t ByteProblem::span_bytes() const noexcept {
-  return depthwise ? taps_of_span : (taps_of_span - 1) * position + group_inputs * element;
+  return depthwise ? taps_of_span * element : (taps_of_span - 1) * position + group_inputs * element;
 }
 
 int64_t ByteProblem::span_steps() const noexcept {
@@ -170,6 +195,9 @@ int64_t ByteProblem::span_steps() const noexcept {
 
 std::vector<int32_t> ByteProblem::offsets(const Strides& strides, bool in_place) const {
   std::vector<int32_t> offsets;
+  for (int64_t step = 0; winograd && step < number_steps(); ++step)
+    offsets.push_back(static_cast<int32_t>(step * kBytesAtOnce));
+  if (winograd) return offsets;
   for (int64_t span = 0; span < spans(); ++span) {
     const int64_t tap = span * taps_of_span, kw = tap % axes[2].kernel, kh = tap / axes[2].kernel % axes[1].kernel,
                   kd = tap / axes[2].kernel / axes[1].kernel;
@@ -181,9 +209,10 @@ std::vector<int32_t> ByteProblem::offsets(const Strides& strides, bool in_place)
         const int64_t of_span = taps_of_span > 1 ? byte / position : 0, at = byte - of_span * position;
         byte = of_span * strides.w + at / kWideBytes * 2 * strides.block + at % kWideBytes;
       }
-      const int64_t behind = depthwise ? byte * strides.w
+      const int64_t of_block = block * element;
+      const int64_t behind = depthwise ? byte / element * strides.w
                              : wide    ? byte
-                                       : byte / kByteBlock * strides.block + byte % kByteBlock;
+                                       : byte / of_block * strides.block + byte % of_block;
       offsets.push_back(static_cast<int32_t>(first + behind));
     }
   }

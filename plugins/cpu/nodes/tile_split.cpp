@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
@@ -53,7 +52,7 @@ double TileWork::band_ns(int64_t band_rows, int64_t parts) const {
   const double share = 1 / static_cast<double>(parts), all_rows = static_cast<double>(slices * rows);
   const double own_weights = weights * share;
   // Fewer stay in cache from band to band.
-  const bool stay = own_weights <= static_cast<double>(cache_sizes().l2) / 4;
+  const bool stay = own_weights <= near_weights;
   return kUnitNs * static_cast<double>(ceil_div(units, parts)) + static_cast<double>(tiles) * tile_ns * share +
          (stay ? 0 : kAgainNs * own_weights) +
          kCopiedNs * (copied * static_cast<double>(band_rows) / all_rows + copied_of_band);

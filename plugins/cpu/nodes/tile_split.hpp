@@ -28,6 +28,7 @@ struct TileWork {
   double tile_ns;    // with all weights
   double others_ns;  // to read a byte that another thread has written, or is going to read
   double weights, copied, copied_of_band, read, stored;  // of a band, those that its neighbours copy, too
+  double near_weights;                                   // most bytes of these that stay in cache from band to band
 
   double band_ns(int64_t band_rows, int64_t parts) const;
 };

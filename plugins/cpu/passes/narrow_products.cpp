@@ -22,7 +22,7 @@ bool multiplies_bf16(const ir::Graph& graph, const ir::Node& node) {
   const int64_t channels = round_up(ir::to_dims(graph.port(node.inputs[0]).shape.to_shape())[1], kByteBlock);
   if (layer->spreads && layer->window * channels * kBf16Bytes > cache_sizes().l2 / 4) return false;
   if (layer->groups == 1) return true;
-  const int64_t at_once = ByteProblem::groups_at_once(layer->groups, layer->inputs, layer->outputs, true, kBf16Bytes);
+  const int64_t at_once = ByteProblem::groups_at_once(layer->groups, layer->inputs, layer->outputs, kBf16Form);
   return layer->transposed ? at_once == 1 : at_once > 0;
 }
 

@@ -31,9 +31,10 @@ const ir::Constant* steps_of(const ir::Node& node, const MultipliedLayer& layer,
     if (std::any_of(dilations.begin(), dilations.end(), [](int64_t dilation) { return dilation != 1; })) return nullptr;
   } else if (layer.groups > 1) {
     // Of fewer channels a group the floats are faster.
-    const int64_t least_inputs = active_byte_products() == ByteProducts::amx ? 4 : 8;
+    const ByteForm form = form_of_bytes(*byte_conv_kernels(active_byte_products()));
+    const int64_t least_inputs = form.tiles ? 4 : 8;
     if (layer.inputs < least_inputs ||
-        ByteProblem::groups_at_once(layer.groups, layer.inputs, layer.outputs, false) == 0)
+        ByteProblem::groups_at_once(layer.groups, layer.inputs, layer.outputs, form) == 0)
       return nullptr;
   }
   return steps.get(*layer.weights, layer.groups * layer.outputs, 0, arena);

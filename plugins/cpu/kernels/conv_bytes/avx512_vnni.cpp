@@ -1,7 +1,7 @@
 #include "plugins/cpu/simd/avx512_vnni.hpp"
 
 #include "plugins/cpu/kernels/conv_bytes/finish.hpp"
-#include "plugins/cpu/kernels/conv_bytes/levels.hpp"
+#include "plugins/cpu/kernels/conv_bytes/tile_sums.hpp"
 
 namespace terroir::cpu::avx512_vnni {
 
@@ -14,35 +14,11 @@ namespace {
 constexpr int kTile = 7;
 static_assert(kTile <= kMostPositions);
 
-// What a tile fetches meanwhile, a line at each step; `line` 0: nothing more.
-struct Ahead {
-  const int8_t* at;
-  int64_t line;
-};
-
 // T positions from `first` on by B blocks of outputs.
 template <int T, int B>
 void tile(const ByteConvRow& row, int64_t first, int64_t done, Ahead ahead) {
-  VI acc[T][B];
-  unroll<T>([&](auto t) TERROIR_INLINE_LAMBDA { unroll<B>([&](auto b) TERROIR_INLINE_LAMBDA { acc[t][b] = VI(0); }); });
-  const int64_t step = row.src_step;
-  const uint8_t* const src = row.src + first * step;
-  const int8_t* weights = row.weights;
-  for (int64_t k = 0; k < row.depth; ++k, weights += B * 4 * kLanes) {
-    const uint8_t* const x = src + row.offsets[k];
-    _mm_prefetch(reinterpret_cast<const char*>(ahead.at), _MM_HINT_T1);
-    ahead.at += ahead.line;
-    VI w[B];
-    unroll<B>([&](auto b) TERROIR_INLINE_LAMBDA { w[b] = VI(_mm512_load_si512(weights + b * 4 * kLanes)); });
-    unroll<T>([&](auto t) TERROIR_INLINE_LAMBDA {
-      const VI u = broadcast_word(x + t * step);
-      unroll<B>([&](auto b) TERROIR_INLINE_LAMBDA { add_dot_bytes(acc[t][b], u, w[b]); });
-    });
-  }
   alignas(64) int32_t sums[B * T * kLanes];
-  unroll<B>([&](auto b) TERROIR_INLINE_LAMBDA {
-    unroll<T>([&](auto t) TERROIR_INLINE_LAMBDA { store_int(sums + (b * T + t) * kLanes, acc[t][b]); });
-  });
+  add_up<T, B>(row, first, ahead, sums, T);
   finish(row, {sums, T, T, first, done});
 }
 
@@ -72,16 +48,6 @@ TERROIR_INLINE void cut(const ByteConvRow& row, const Tile* by_width) {
 void row(const ByteConvRow& row) {
   constexpr const Tile* kByBlocks[] = {kTiles<1>, kTiles<2>, kTiles<3>, kTiles<4>};
   cut(row, kByBlocks[row.blocks - 1]);
-}
-
-void quantize(const float* src, uint8_t* dst, int64_t count, const ByteLevels& of) {
-  const Levels levels(of, 0);
-  const auto value = [&](int64_t i) TERROIR_INLINE_LAMBDA { return levels_of(loadu(src + i), levels); };
-  int64_t i = 0;
-  for (; i + 4 * kLanes <= count; i += 4 * kLanes)
-    store_64(dst + i, value(i), value(i + kLanes), value(i + 2 * kLanes), value(i + 3 * kLanes));
-  for (; i + kLanes <= count; i += kLanes) store_16(dst + i, value(i));
-  if (i < count) store_bytes(dst + i, levels_of(load_n(src + i, count - i), levels), count - i);
 }
 
 struct FourLines {
@@ -148,34 +114,13 @@ TERROIR_INLINE void store_positions(uint8_t* dst, const VI* words, int64_t n) {
     _mm512_mask_storeu_epi32(dst + i * 4 * kByteBlock, quarters(n > 4 * i ? n - 4 * i : 0), lines.line[i]);
 }
 
-void quantize_planes(const float* src, int64_t plane, int64_t channels, uint8_t* dst, int64_t positions,
-                     const ByteLevels& of) {
-  constexpr int64_t kQuads = kByteBlock / kBytesAtOnce;
-  for (int64_t at = 0; at < positions; at += kLanes) {
-    const int64_t n = positions - at < kLanes ? positions - at : kLanes;
-    VI words[kQuads];
-    for (int64_t quad = 0; quad < kQuads; ++quad) {
-      VI word(0);
-      for (int64_t c = quad * kBytesAtOnce + kBytesAtOnce - 1; c >= quad * kBytesAtOnce; --c) {
-        word = shift_left<8>(word);
-        if (c >= channels) continue;
-        const V level = (load_n(src + c * plane + at, n) - V(of.low[c])) * V(of.steps[c]);
-        word = word | to_int(min(max(level, zero()), V(of.most)));
-      }
-      words[quad] = word;
-    }
-    store_positions(dst + at * kByteBlock, words, n);
-  }
-}
-
-void dequantize(const uint8_t* src, float* dst, int64_t count, float scale, float shift) {
-  for (int64_t i = 0; i < count; i += kLanes) {
-    const int64_t n = count - i < kLanes ? count - i : kLanes;
-    store_n(dst + i, fma(float_bytes(src + i, n), V(scale), V(shift)), n);
-  }
-}
-
 }  // namespace
+}  // namespace terroir::cpu::avx512_vnni
+
+// Behind store_positions.
+#include "plugins/cpu/kernels/conv_bytes/to_bytes.hpp"
+
+namespace terroir::cpu::avx512_vnni {
 
 const ByteConvKernels& byte_conv_table();
 const ByteConvKernels& byte_conv_table() {

@@ -13,6 +13,10 @@
 //          summed but that of two rests, which is 2^-16 of the whole at most. Depthwise, rows of the source are words
 //          of four positions, [words][16][4], the weights [spans][steps][16][4] of as many spans of taps that follow
 //          each other, at offsets[span * steps].
+//          Kernels that `widen` multiply numbers of 16 bits, two to a step, for 8 outputs: a block has 8 channels, the
+//          sum of a position is that of the two numbers at src + offsets[k] with those of weights
+//          [depth][blocks][8][2]. Depthwise, rows of the source are [positions][8][2], each position with the one
+//          behind it, the weights [spans][steps][8][2].
 // Edge cases: the last `lanes` of the last block are the ones that exist. With `pads`, the others are stored as zero;
 //          without, no byte behind them is touched.
 // Aliasing: none, but for the residual.
@@ -35,7 +39,7 @@ struct ByteRounding {
   float low, high, alpha, beta, scale, shift;
 };
 
-inline constexpr int64_t kByteBlock = 16;  // outputs of a block
+inline constexpr int64_t kByteBlock = 16;  // outputs of a block, at most
 inline constexpr int64_t kBf16Block = 32;  // channels of a block of a tensor of bf16
 
 // Where blocks of 16 channels lie, in elements: from position to position, and from block to block of the tensor, each
@@ -126,11 +130,29 @@ struct Bf16Weights {
   int64_t rests = 0;  // so many bytes behind the numbers goes what rounding leaves of them; 0: nowhere
 };
 
+// Windows of 3x3 of stride 1 by Winograd's F(2x2, 3x3), in numbers of 16 bits and exact: of the transforms of data and
+// weights the sums of products are four times those of the windows, in 32 bits, whatever overflows on the way.
+// Numbers of a tile of 2x2 outputs: [16][tiles][channels], of the weights [16][channels / 2][blocks][8][2].
+struct WinogradTiles {
+  int64_t rows, columns;  // of tiles
+  int64_t channels;       // in whole blocks
+  static constexpr int64_t kNumbers = 16;
+  constexpr int64_t count() const { return rows * columns; }
+  constexpr int64_t bytes() const { return kNumbers * count() * channels * 2; }
+  // That winograd_rows needs for itself.
+  static constexpr int64_t kAtOnce = 48;
+  static constexpr int64_t kRoom = kNumbers * kAtOnce * 3 * 32;
+  // Of sums of so many channels none is beyond 32 bits: 4 * 9 * 255 * 128 for each.
+  static constexpr int64_t kMostChannels = 1024;
+};
+
 struct ByteConvKernels {
+  int64_t lanes = kByteBlock;  // outputs of a block, channels of one of a tensor of bytes
+  int64_t most_blocks = 4;     // of a row
   void (*row)(const ByteConvRow& row);
-  // One block; `src_step` of the row has no meaning. `room` is aligned to 64 bytes.
+  // One block; of bytes `src_step` of the row has no meaning. `room` is aligned to 64 bytes.
   void (*depthwise_rows)(const ByteConvRow& row, const ByteConvRows& rows, const ByteTaps& taps, int8_t* room);
-  // To [rows][words][16][4], zero where there is no position.
+  // To [rows][words][16][4], zero where there is no position. Of numbers of 16 bits a position is a word.
   void (*depthwise_words)(const ByteRows& rows, uint8_t* dst);
   // The same as `row`, faster, where steps come in sixteens whose bytes lie one behind the other; null: there is none.
   void (*wide_rows)(const ByteConvRow& row, const ByteConvRows& rows) = nullptr;
@@ -147,6 +169,17 @@ struct ByteConvKernels {
                        int64_t dst_step);
   // The first 4 or 8 channels of positions of a block.
   void (*few_channels)(const uint8_t* src, int64_t channels, int64_t positions, uint8_t* dst);
+  // Bytes to numbers of 16 bits, which all other kernels read and which these have in the place of bytes; null: bytes
+  // are what they multiply.
+  void (*widen)(const uint8_t* src, int64_t count, uint8_t* dst) = nullptr;
+  // Numbers of tiles from those of windows: [channels / 8] blocks of rows of positions, of 8 numbers of 16 bits each,
+  // two more of both than outputs; distances in bytes. Null: there is none.
+  void (*winograd_tiles)(const uint8_t* src, int64_t block_step, int64_t row_step, const WinogradTiles& tiles,
+                         uint8_t* dst) = nullptr;
+  // `row`, of which src has the numbers of the tiles, and offsets the steps of one number; of the last row, and the last
+  // position, of a tile there may be none. `room` is aligned to 64 bytes.
+  void (*winograd_rows)(const ByteConvRow& row, const ByteConvRows& rows, const WinogradTiles& tiles,
+                        int8_t* room) = nullptr;
   // Numbers of bf16 from f32 (nearest, ties to even) in blocks of 16, or from bf16 in blocks of 32, null where there is
   // no bf16_rows: the channels of `blocks` blocks of 16 of positions side by side; the first 2 or 4 channels of a
   // block; a row, behind which zeros fill 64 bytes. Of positions that are `step` apart. Distances of the source in
@@ -172,7 +205,7 @@ struct ByteConvKernels {
   void (*dequantize)(const uint8_t* src, float* dst, int64_t count, float scale, float shift);
 };
 
-inline constexpr int64_t kByteBlocksMost = 4;  // at once
+inline constexpr int64_t kByteBlocksMost = 4;  // at once, of any kernels
 inline constexpr int64_t kBytesAtOnce = 4;     // of a step of the sum
 inline constexpr int64_t kWideBytes = 64;      // of the steps that `wide_rows` takes at once
 inline constexpr int64_t kBf16Bytes = 2;

@@ -49,7 +49,7 @@ void add_up(const Spans& spans, const Quads& quads) {
       unroll<kOutputs>([&](auto j) TERROIR_INLINE_LAMBDA {
         if constexpr ((kReaders >> decltype(j)::value & 1) != 0) {
           const int64_t word = Stride ? j * Stride / 4 * kWord : spans.word_of[j];
-          add_dot_bytes(acc[q][j], VI(_mm512_loadu_si512(quads.src[q] + offset + word)), w[j]);
+          add_dot(acc[q][j], VI(_mm512_loadu_si512(quads.src[q] + offset + word)), w[j]);
         }
       });
     });

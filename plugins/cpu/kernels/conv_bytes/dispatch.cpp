@@ -3,6 +3,11 @@
 
 namespace terroir::cpu {
 
+#if defined(TERROIR_HAVE_AVX2)
+namespace avx2 {
+const ByteConvKernels& byte_conv_table();
+}
+#endif
 #if defined(TERROIR_HAVE_AVX512_AMX)
 namespace avx512_vnni {
 const ByteConvKernels& byte_conv_table();
@@ -17,8 +22,9 @@ void floats_of_bf16(const uint16_t* src, float* dst, int64_t apart, int64_t posi
 void bf16_of_floats(const float* src, int64_t apart, uint16_t* dst, int64_t positions);
 }  // namespace avx512_amx
 
-const ByteConvKernels* byte_conv_kernels(ByteProducts products) noexcept {
-  if (products == ByteProducts::none) return nullptr;
+namespace {
+
+const ByteConvKernels* kernels_of_bytes(ByteProducts products) noexcept {
   static const ByteConvKernels with_tiles = [] {
     ByteConvKernels kernels = avx512_vnni::byte_conv_table();
     kernels.wide_rows = &avx512_amx::byte_conv_rows;
@@ -34,8 +40,28 @@ const ByteConvKernels* byte_conv_kernels(ByteProducts products) noexcept {
   }();
   return products == ByteProducts::amx ? &with_tiles : &avx512_vnni::byte_conv_table();
 }
-#else
-const ByteConvKernels* byte_conv_kernels(ByteProducts) noexcept { return nullptr; }
+}  // namespace
 #endif
+
+const ByteConvKernels* byte_conv_kernels(ByteProducts products) noexcept {
+  switch (products) {
+    case ByteProducts::none:
+      return nullptr;
+    case ByteProducts::avx2:
+#if defined(TERROIR_HAVE_AVX2)
+      return &avx2::byte_conv_table();
+#else
+      return nullptr;
+#endif
+    case ByteProducts::vnni:
+    case ByteProducts::amx:
+#if defined(TERROIR_HAVE_AVX512_AMX)
+      return kernels_of_bytes(products);
+#else
+      return nullptr;
+#endif
+  }
+  return nullptr;
+}
 
 }  // namespace terroir::cpu

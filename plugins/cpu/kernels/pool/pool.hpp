@@ -44,7 +44,7 @@ struct AdaptiveArgs {
 struct PoolKernels {
   void (*max)(const PoolArgs& args, int64_t row_begin, int64_t row_end);
   void (*average)(const PoolArgs& args, int64_t row_begin, int64_t row_end);
-  // Maxima of unsigned bytes in blocks of 16 channels, from `src` to `dst` instead of those of `args`; 0 of an empty
+  // Maxima of unsigned bytes in blocks of kLanes channels, from `src` to `dst` instead of those of `args`; 0 of an empty
   // window. Null: there is none.
   void (*max_bytes)(const PoolArgs& args, const uint8_t* src, uint8_t* dst, int64_t row_begin, int64_t row_end);
   // Likewise of bf16, of width 32; the lowest finite number of an empty window.
