@@ -339,6 +339,80 @@ TEST_P(ConvBytes, Widen) {
   }
 }
 
+// Windows of 3x3 and numbers that are random weights transformed; results are sums of the windows.
+TEST_P(ConvBytes, Winograd) {
+  if (!kernels_->winograd_rows) GTEST_SKIP() << "none in this bucket";
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>(1, 1), {2, 3}, {5, 7}, {4, 20}, {3, 131}})
+    for (const int64_t blocks : {1, 2, 3})
+      for (const int64_t channels : {8, 24}) {
+        SCOPED_TRACE(::testing::Message() << rows << " x " << columns << ", " << blocks << " blocks, " << channels);
+        const cpu::WinogradTiles tiles{(rows + 1) / 2, (columns + 1) / 2, channels};
+        const int64_t window_columns = 2 * tiles.columns + 2, row_step = window_columns * 16;
+        const int64_t block_step = (2 * tiles.rows + 2) * row_step, outputs = blocks * lanes_, lanes = 5;
+        GuardedBuffer<uint8_t> window(channels / 8 * block_step), numbers(tiles.bytes());
+        for (int64_t i = 0; i < window.size(); ++i)
+          window[i] = static_cast<uint8_t>(i % 2 == 1 ? 0 : std::min<int64_t>(draw(0, 300), 255));
+        kernels_->winograd_tiles(window.data(), block_step, row_step, tiles, numbers.data());
+        EXPECT_TRUE(numbers.intact());
+        std::vector<int64_t> taps(static_cast<size_t>(outputs * channels * 9));
+        const auto tap = [&](int64_t o, int64_t c, int64_t y, int64_t x) -> int64_t& {
+          return taps[static_cast<size_t>(((o * channels + c) * 3 + y) * 3 + x)];
+        };
+        for (int64_t& value : taps) value = draw(0, 9) == 0 ? -128 : draw(-128, 127);
+        // Twice G.
+        constexpr int64_t kG[4][3] = {{2, 0, 0}, {1, 1, 1}, {1, -1, 1}, {0, 0, 2}};
+        GuardedBuffer<int8_t> weights(16 * channels / 2 * blocks * lanes_ * 4);
+        for (int64_t n = 0; n < 16; ++n)
+          for (int64_t c = 0; c < channels; ++c)
+            for (int64_t o = 0; o < outputs; ++o) {
+              int64_t sum = 0;
+              for (int64_t y = 0; y < 3; ++y)
+                for (int64_t x = 0; x < 3; ++x) sum += kG[n / 4][y] * kG[n % 4][x] * tap(o, c, y, x);
+              const auto value = static_cast<int16_t>(sum);
+              const int64_t step = (n * channels + c) / 2 * blocks + o / lanes_;
+              std::memcpy(weights.data() + (step * lanes_ + o % lanes_) * 4 + c % 2 * 2, &value, sizeof(value));
+            }
+        GuardedBuffer<int32_t> offsets(channels / 2);
+        for (int64_t k = 0; k < offsets.size(); ++k) offsets[k] = static_cast<int32_t>(4 * k);
+        GuardedBuffer<float> scale(outputs), bias(outputs), levels(outputs);
+        for (int64_t o = 0; o < outputs; ++o) scale[o] = 1.0f / 256, bias[o] = levels[o] = 0;
+        ByteConvRow row{};
+        row.src = numbers.data();
+        row.src_step = 2 * channels;
+        row.positions = columns;
+        row.depth = channels / 2;
+        row.offsets = offsets.data();
+        row.blocks = blocks;
+        row.weights = weights.data();
+        row.scale = scale.data();
+        row.bias = bias.data();
+        row.results = {lanes_, rows * columns * lanes_};
+        row.lanes = lanes;
+        row.pads = true;
+        row.low = -kNone;
+        row.high = kNone;
+        row.levels = {levels.data(), levels.data(), 255};
+        GuardedBuffer<float> dst(rows * columns * outputs);
+        row.dst = dst.data();
+        GuardedBuffer<int8_t> room(cpu::WinogradTiles::kRoom);
+        kernels_->winograd_rows(row, {rows, 0, columns * lanes_, nullptr}, tiles, room.data());
+        EXPECT_TRUE(dst.intact());
+        EXPECT_TRUE(room.intact());
+        for (int64_t i = 0; i < dst.size(); ++i) {
+          const int64_t at = i / lanes_ % (rows * columns), o = i / lanes_ / (rows * columns) * lanes_ + i % lanes_;
+          int64_t sum = 0;
+          for (int64_t c = 0; c < channels; ++c)
+            for (int64_t t = 0; t < 9; ++t)
+              sum +=
+                  tap(o, c, t / 3, t % 3) * number(window.data() + c / 8 * block_step +
+                                                       (at / columns + t / 3) * row_step + (at % columns + t % 3) * 16,
+                                                   c % 8);
+          const bool there = o < outputs - lanes_ + lanes;
+          ASSERT_EQ(dst[i], there ? static_cast<float>(sum) / 256 : 0) << at << ' ' << o;
+        }
+      }
+}
+
 TEST_P(ConvBytes, SideBySide) {
   if (!kernels_->side_by_side) GTEST_SKIP() << "no tiles";
   for (int64_t blocks : {1, 2, 3, 4, 5, 8, 11})

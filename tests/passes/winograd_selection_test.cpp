@@ -65,6 +65,10 @@ std::vector<Isa> isas_with_winograd() {
   return isas;
 }
 
+/// From a small L2 transformed weights of many channels are read again and again: measured on Zen 3, with 512 KB, 256
+/// to 512 channels at 26x26 with stride 2 take 1.27 times as long as without.
+bool has_large_l2() { return cache_sizes().l2 >= int64_t{1} << 20; }
+
 class WinogradSelection : public testing::Test {
   test::FloatsAlone floats_;
 };
@@ -85,7 +89,7 @@ TEST_F(WinogradSelection, TakesWideLayersWith3x3KernelsOnEveryInstructionSet) {
         << kernel_of(layer(1, 3, 2, 112), isa);
     GraphMaker wide;  // many weights for few tiles
     wide.result(wide.op("ReLU", {wide.conv(wide.input({1, 256, 26, 26}), 512, 3, 1, 2)}));
-    EXPECT_EQ(is_winograd(kernel_of(wide, isa), "2x2_3x3s2"), strided) << kernel_of(wide, isa);
+    EXPECT_EQ(is_winograd(kernel_of(wide, isa), "2x2_3x3s2"), strided && has_large_l2()) << kernel_of(wide, isa);
   }
 }
 
@@ -228,7 +232,7 @@ TEST_F(WinogradSelection, TransposedLayersOfOneConstantHaveTheirOwnPackings) {
     m.result(m.op("ConvolutionBackpropData", {x, weights},
                   {{"strides", "2,2"}, {"dilations", "1,1"}, {"pads_begin", pads}, {"pads_end", pads}}));
   for (const Isa isa : isas_with_winograd())
-    for (const std::string& kernel : kernels_of(m, isa)) EXPECT_TRUE(is_winograd(kernel)) << kernel;
+    for (const std::string& kernel : kernels_of(m, isa)) EXPECT_TRUE(is_winograd(kernel) || !has_large_l2()) << kernel;
   test::expect_same_as_interpreter(m);
 
   GraphMaker line;  // of weights that are kept in the transformed domain

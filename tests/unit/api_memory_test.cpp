@@ -98,7 +98,8 @@ TEST(MemoryLimit, PrefersKernelsThatNeedLess) {
   const auto free = core.compile_model(network(), "CPU").get_property(memory_footprint);
   CompiledModel lean = core.compile_model(network(), "CPU", memory_limit(free.at("peak") - 1));
   const auto needs = lean.get_property(memory_footprint);
-  EXPECT_LT(needs.at("packed"), free.at("packed")) << "without Winograd's algorithm";
+  // Without Winograd's algorithm, whose weights take more; with less of its scratch memory where L2 is small.
+  EXPECT_LE(needs.at("packed"), free.at("packed"));
   EXPECT_LT(needs.at("peak"), free.at("peak"));
   EXPECT_NO_THROW(lean.create_infer_request().infer());
   const auto enough =
