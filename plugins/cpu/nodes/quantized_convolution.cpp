@@ -8,10 +8,12 @@
 //   what these read behind the last position is multiplied with zeros, and zero itself where numbers have exponents.
 //   These and the depthwise ones get all rows of a band. What a zero stands for where the data's zero is another number
 //   is taken back by the bias, of which there is one for each set of taps that an output misses. Of a transposed layer
-//   the results of each phase are outputs of their own; a unit has those of one.
-// Layouts: floats and bytes in nChw16c, of first layers in bf16 also plain sources; numbers of bf16 in nChw32c, whose
-//   blocks are what kernels take at once: where windows stay inside of the source, they are not copied. Of matrices
-//   plain.
+//   the results of each phase are outputs of their own; a unit has those of one. Kernels of AVX2 get numbers of 16 bits
+//   in copies of all windows, of depthwise layers each position with the next one, and where tiles of 2x2 outputs pay,
+//   what Winograd's algorithm makes of the windows of a band.
+// Layouts: floats and bytes in nChw16c, on AVX2 in nChw8c, of first layers in bf16 also plain sources; numbers of bf16
+//   in nChw32c, whose blocks are what kernels take at once: where windows stay inside of the source, they are not
+//   copied. Of matrices plain.
 // Threads: bands, or units where the weights are more than the source; of tiles see tile_split.hpp. Sums do not depend
 //   on that.
 #include <algorithm>
@@ -583,7 +585,7 @@ class QuantizedConvolutionExecutor final : public Executor {
     const int64_t band_rows = problem_.line ? 1 : band.end - band.begin;
     const int64_t calls = problem_.wide || problem_.depthwise || problem_.winograd ? 1 : band_rows;
     const WinogradTiles tiles = problem_.winograd_tiles(band_rows);
-    uint8_t* const numbers = window + tiles_at();
+    uint8_t* const numbers = problem_.winograd ? window + tiles_at() : nullptr;
     if (problem_.winograd) {
       kernels_.winograd_tiles(window, window_.block, window_.h, tiles, numbers);
       row.src_step = tiles.channels * problem_.element;
