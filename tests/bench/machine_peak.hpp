@@ -102,9 +102,9 @@ __attribute__((target("avx2"), noinline)) inline double byte_loop_avx2(int64_t n
   for (int64_t i = 0; i < n; ++i) {
 #pragma GCC unroll 12
     for (auto& a : acc) {
-      // Of equal products compilers would compute one.
-      __asm__("" : "+x"(x));
-      a = _mm256_add_epi32(a, _mm256_madd_epi16(x, x));
+      // Of equal products compilers would compute one, and exchange the roles of sums.
+      __m256i product;
+      __asm__("vpmaddwd %2, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(a), "=&x"(product) : "x"(x));
     }
   }
   for (auto& a : acc) __asm__ volatile("" ::"x"(a));
