@@ -103,8 +103,9 @@ __attribute__((target("avx2"), noinline)) inline double byte_loop_avx2(int64_t n
 #pragma GCC unroll 12
     for (auto& a : acc) {
       // Of equal products compilers would compute one, and exchange the roles of sums.
-      __m256i product;
-      __asm__("vpmaddwd %2, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(a), "=&x"(product) : "x"(x));
+      __m256i sum = a, product;
+      __asm__("vpmaddwd %2, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(sum), "=&x"(product) : "x"(x));
+      a = sum;
     }
   }
   for (auto& a : acc) __asm__ volatile("" ::"x"(a));
