@@ -9,8 +9,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(TERROIR_ISA_FLAGS_avx2 -mavx2 -mfma)
   set(TERROIR_ISA_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
   set(TERROIR_ISA_FLAGS_avx512_vnni ${TERROIR_ISA_FLAGS_avx512} -mavx512vnni)
-  set(TERROIR_ISA_FLAGS_avx512_amx ${TERROIR_ISA_FLAGS_avx512_vnni} -mamx-tile -mamx-int8 -mamx-bf16
-    -mavx512bf16)
+  set(TERROIR_ISA_FLAGS_avx512_bf16 ${TERROIR_ISA_FLAGS_avx512_vnni} -mavx512bf16)
+  set(TERROIR_ISA_FLAGS_avx512_amx ${TERROIR_ISA_FLAGS_avx512_bf16} -mamx-tile -mamx-int8 -mamx-bf16)
 endif()
 set(TERROIR_ISA_BUCKETS ${all_isa_buckets} CACHE STRING "Kernels to build: all buckets of the architecture, or scalar")
 if(NOT TERROIR_ISA_BUCKETS STREQUAL all_isa_buckets AND NOT TERROIR_ISA_BUCKETS STREQUAL "scalar")
@@ -21,7 +21,7 @@ endif()
 # What some processors of a bucket have beside it: kernels of their own, in the same way, that are asked for by name.
 set(TERROIR_KERNEL_BUCKETS ${TERROIR_ISA_BUCKETS})
 if("avx512" IN_LIST TERROIR_ISA_BUCKETS)
-  list(APPEND TERROIR_KERNEL_BUCKETS avx512_vnni avx512_amx)
+  list(APPEND TERROIR_KERNEL_BUCKETS avx512_vnni avx512_bf16 avx512_amx)
 endif()
 
 # Kernels call nothing that throws: tables for unwinding them would be a tenth of a megabyte nobody reads.

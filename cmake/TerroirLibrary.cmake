@@ -3,7 +3,7 @@ set(TERROIR_SOURCES)
 foreach(room ir ops runtime plugins)
   file(GLOB_RECURSE room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${room}/*.cpp)
   # Kernels of a bucket are objects of their own.
-  list(FILTER room_sources EXCLUDE REGEX "/plugins/cpu/kernels/[^/]+/([^/]+_)?(scalar|sse42|avx2|avx512|avx512_vnni|avx512_amx)\\.cpp$")
+  list(FILTER room_sources EXCLUDE REGEX "/plugins/cpu/kernels/[^/]+/([^/]+_)?(scalar|sse42|avx2|avx512|avx512_vnni|avx512_bf16|avx512_amx)\\.cpp$")
   # The C API is a library of its own.
   list(FILTER room_sources EXCLUDE REGEX "/runtime/compat/")
   list(APPEND TERROIR_SOURCES ${room_sources})

@@ -17,6 +17,7 @@
 namespace terroir::cpu {
 namespace {
 
+constexpr const char* kByteProductsNames[] = {"none", "avx2", "avx2_vnni", "avx512_vnni", "avx512_bf16", "avx512_amx"};
 constexpr Isa kAllIsas[] = {Isa::scalar, Isa::sse42, Isa::avx2, Isa::avx512};
 constexpr const char* kIsaNames[] = {"scalar", "sse42", "avx2", "avx512"};
 
@@ -68,23 +69,29 @@ bool may_use_tiles() noexcept {
 #endif
 }
 
-ByteProducts detect_byte_products() noexcept {
+// Of those of a bucket, which the processor has.
+ByteProducts detect_byte_products(Isa isa) noexcept {
   constexpr unsigned kAvx512Vnni = 1u << 11, kAmxBf16 = 1u << 22, kAmxTile = 1u << 24, kAmxInt8 = 1u << 25;
-  constexpr unsigned kAvx512Bf16 = 1u << 5;
+  constexpr unsigned kAvxVnni = 1u << 4, kAvx512Bf16 = 1u << 5;
   constexpr uint64_t kTileState = 0x60000;  // configuration and data
-  const CpuidRegisters leaf7 = cpuid(7, 0);
-  if (detect_cpu() != Isa::avx512 || !has_all(leaf7.ecx, kAvx512Vnni)) return ByteProducts::none;
-  const bool amx = has_all(leaf7.edx, kAmxBf16 | kAmxTile | kAmxInt8) && has_all(cpuid(7, 1).eax, kAvx512Bf16) &&
-                   has_all(read_xcr0(), kTileState) && may_use_tiles();
-  return amx ? ByteProducts::amx : ByteProducts::vnni;
+  if (isa < Isa::avx2 || isa > detect_cpu()) return ByteProducts::none;
+  const CpuidRegisters leaf7 = cpuid(7, 0), more = cpuid(7, 1);
+  if (isa == Isa::avx2) return has_all(more.eax, kAvxVnni) ? ByteProducts::avx2_vnni : ByteProducts::avx2;
+  if (!has_all(leaf7.ecx, kAvx512Vnni)) return ByteProducts::none;
+  if (!has_all(more.eax, kAvx512Bf16)) return ByteProducts::avx512_vnni;
+  const bool amx =
+      has_all(leaf7.edx, kAmxBf16 | kAmxTile | kAmxInt8) && has_all(read_xcr0(), kTileState) && may_use_tiles();
+  return amx ? ByteProducts::avx512_amx : ByteProducts::avx512_bf16;
+}
+
+bool is_amd() noexcept {
+  const CpuidRegisters vendor = cpuid(0, 0);
+  return vendor.ebx == signature_AMD_ebx && vendor.ecx == signature_AMD_ecx && vendor.edx == signature_AMD_edx;
 }
 
 bool is_amd_family_1ah() noexcept {
-  const CpuidRegisters vendor = cpuid(0, 0);
-  const bool amd =
-      vendor.ebx == signature_AMD_ebx && vendor.ecx == signature_AMD_ecx && vendor.edx == signature_AMD_edx;
   const unsigned signature = cpuid(1, 0).eax;
-  return amd && ((signature >> 8) & 0xf) + ((signature >> 20) & 0xff) == 0x1a;
+  return is_amd() && ((signature >> 8) & 0xf) + ((signature >> 20) & 0xff) == 0x1a;
 }
 
 // Deterministic cache parameters: leaf 4 on Intel, 0x8000001d in the same format on AMD.
@@ -104,7 +111,8 @@ int64_t cpuid_cache_bytes(unsigned wanted_level) noexcept {
 }
 #else
 Isa detect_cpu() noexcept { return Isa::scalar; }
-ByteProducts detect_byte_products() noexcept { return ByteProducts::none; }
+ByteProducts detect_byte_products(Isa) noexcept { return ByteProducts::none; }
+bool is_amd() noexcept { return false; }
 bool is_amd_family_1ah() noexcept { return false; }
 int64_t cpuid_cache_bytes(unsigned) noexcept { return 0; }
 #endif
@@ -140,28 +148,35 @@ Isa detected_cpu() noexcept {
   return isa;
 }
 
-// Beside the bucket avx512.
-struct NamedProducts {
+// What TERROIR_FORCE_ISA names: a bucket, and products of bytes beside it.
+struct NamedKernels {
   const char* name;
-  ByteProducts products;
+  Isa isa;
+  ByteProducts products = ByteProducts::none;
 };
-constexpr NamedProducts kByteProducts[] = {
-    {"avx512", ByteProducts::none}, {"avx512_vnni", ByteProducts::vnni}, {"avx512_amx", ByteProducts::amx}};
+constexpr NamedKernels kNamedKernels[] = {{"scalar", Isa::scalar},
+                                          {"sse42", Isa::sse42},
+                                          {"avx2", Isa::avx2, ByteProducts::avx2},
+                                          {"avx2_vnni", Isa::avx2, ByteProducts::avx2_vnni},
+                                          {"avx512", Isa::avx512},
+                                          {"avx512_vnni", Isa::avx512, ByteProducts::avx512_vnni},
+                                          {"avx512_bf16", Isa::avx512, ByteProducts::avx512_bf16},
+                                          {"avx512_amx", Isa::avx512, ByteProducts::avx512_amx}};
 
-ByteProducts detected_byte_products() noexcept {
-#if defined(TERROIR_HAVE_AVX512_AMX)
-  static const ByteProducts detected = detect_byte_products();
-  return detected;
-#else
-  return ByteProducts::none;
-#endif
+const NamedKernels* named_kernels(std::string_view name) noexcept {
+  const auto* const found = std::find_if(std::begin(kNamedKernels), std::end(kNamedKernels),
+                                         [&](const NamedKernels& kernels) { return name == kernels.name; });
+  return found == std::end(kNamedKernels) ? nullptr : found;
 }
 
-/// The products that TERROIR_FORCE_ISA names.
-std::optional<ByteProducts> parse_byte_products(std::string_view name) noexcept {
-  for (const NamedProducts& named : kByteProducts)
-    if (name == named.name) return named.products;
-  return std::nullopt;
+ByteProducts detected_byte_products(Isa isa) noexcept {
+  static const ByteProducts of_avx2 = detect_byte_products(Isa::avx2), of_avx512 = detect_byte_products(Isa::avx512);
+  if (!isa_built(isa) || isa < Isa::avx2) return ByteProducts::none;
+  return isa == Isa::avx2 ? of_avx2 : of_avx512;
+}
+
+bool is_available(const NamedKernels& kernels) noexcept {
+  return isa_available(kernels.isa) && kernels.products <= detected_byte_products(kernels.isa);
 }
 
 /// TERROIR_FORCE_ISA, or "" where it is not set.
@@ -178,6 +193,10 @@ int64_t cache_bytes(int sysconf_name, unsigned level, int64_t fallback) noexcept
 }
 
 }  // namespace
+
+const char* byte_products_name(ByteProducts products) noexcept {
+  return kByteProductsNames[static_cast<int32_t>(products)];
+}
 
 const char* isa_name(Isa isa) noexcept { return kIsaNames[static_cast<int32_t>(isa)]; }
 
@@ -198,6 +217,13 @@ std::vector<Isa> available_isas() {
   return isas;
 }
 
+std::vector<const char*> available_kernels() {
+  std::vector<const char*> names;
+  for (const NamedKernels& kernels : kNamedKernels)
+    if (is_available(kernels)) names.push_back(kernels.name);
+  return names;
+}
+
 Isa best_isa() noexcept {
   Isa best = Isa::scalar;
   for (const Isa isa : kAllIsas) {
@@ -209,24 +235,22 @@ Isa best_isa() noexcept {
 Isa active_isa() {
   const std::string_view forced = forced_isa();
   if (forced.empty()) return best_isa();
-  const std::optional<ByteProducts> products = parse_byte_products(forced);
-  const std::optional<Isa> isa = products ? Isa::avx512 : parse_isa(forced);
-  if (isa && isa_available(*isa) && products.value_or(ByteProducts::none) <= detected_byte_products()) return *isa;
+  const NamedKernels* const named = named_kernels(forced);
+  if (named != nullptr && is_available(*named)) return named->isa;
   std::string available;
-  const auto add = [&](const char* name) { available.append(available.empty() ? "" : ", ").append(name); };
-  for (const Isa each : available_isas()) add(isa_name(each));
-  for (const NamedProducts& named : kByteProducts)
-    if (named.products != ByteProducts::none && named.products <= detected_byte_products()) add(named.name);
-  throw Exception(isa ? ErrorCode::unsupported : ErrorCode::invalid_argument,
+  for (const char* const each : available_kernels()) available.append(available.empty() ? "" : ", ").append(each);
+  throw Exception(named ? ErrorCode::unsupported : ErrorCode::invalid_argument,
                   "TERROIR_FORCE_ISA: '" + std::string(forced) +
-                      (isa ? "' is not available on this machine" : "' is not an instruction set bucket") +
+                      (named ? "' is not available on this machine" : "' is not an instruction set bucket") +
                       "; available: " + available);
 }
 
 ByteProducts active_byte_products() {
   const Isa isa = active_isa();
-  if (isa != Isa::avx512) return isa == Isa::avx2 ? ByteProducts::avx2 : ByteProducts::none;
-  return parse_byte_products(forced_isa()).value_or(detected_byte_products());
+  if (const NamedKernels* const named = named_kernels(forced_isa())) return named->products;
+  const ByteProducts detected = detected_byte_products(isa);
+  static const bool gains_by_bf16 = is_amd();
+  return detected == ByteProducts::avx512_bf16 && !gains_by_bf16 ? ByteProducts::avx512_vnni : detected;
 }
 
 bool separate_add_pipes() {

@@ -34,15 +34,26 @@ Isa active_isa();
 constexpr int64_t channel_block(Isa isa) noexcept { return isa == Isa::avx512 ? 16 : 8; }
 
 // How kernels may multiply bytes and add the products to 32-bit sums:
-//   avx2  AVX2, two products for a lane in one instruction, of bytes that have become numbers of 16 bits
-//   vnni  AVX512_VNNI, four products for a lane in one instruction
-//   amx   that, and AMX_TILE and AMX_INT8, 64 products for each of 16 x 16 sums; the system lets this process use them.
-//         And AMX_BF16 and AVX512_BF16, which all of these have, 32 products of numbers of bf16
-enum class ByteProducts : int32_t { none, avx2, vnni, amx };
+//   avx2         AVX2, two products for a lane in one instruction, of bytes that have become numbers of 16 bits
+//   avx2_vnni    that, and AVX_VNNI, four products for a lane in one instruction
+//   avx512_vnni  AVX512_VNNI, likewise
+//   avx512_bf16  that, and AVX512_BF16, two products of numbers of bf16 for a lane
+//   avx512_amx   that, and AMX_TILE and AMX_INT8, 64 products for each of 16 x 16 sums; the system lets this process
+//                use them. And AMX_BF16, which all of these have, 32 products of numbers of bf16
+// Of those of a bucket each has all that stand in front of it.
+enum class ByteProducts : int32_t { none, avx2, avx2_vnni, avx512_vnni, avx512_bf16, avx512_amx };
 
-// The best that the processor and this build have beside the active bucket, up to what TERROIR_FORCE_ISA names: avx512
-// is none of them, avx512_vnni and avx512_amx ask for them. Reads the environment at each call.
+const char* byte_products_name(ByteProducts products) noexcept;
+
+// What TERROIR_FORCE_ISA may name here: buckets, and products of bytes beside them; smaller ones first.
+std::vector<const char*> available_kernels();
+
+// What TERROIR_FORCE_ISA names: avx2 and avx512 alone are without the products that the others add. Else the best that
+// the processor and this build have beside the active bucket; those of bf16 only where they are faster than
+// multiply-add in f32, as on AMD's processors. Reads the environment at each call.
 ByteProducts active_byte_products();
+
+constexpr bool has_products_of_bf16(ByteProducts products) noexcept { return products >= ByteProducts::avx512_bf16; }
 
 // Whether the processor adds floats in pipes of their own, as many as those for multiply-add, so that both go on at
 // once: known of AMD's Zen 5 (family 1Ah), where it was measured. TERROIR_ADD_PIPES=0 or 1 says it for any processor;

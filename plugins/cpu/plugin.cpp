@@ -28,14 +28,12 @@
 namespace terroir::cpu {
 namespace {
 
-constexpr const char* kByteProductNames[] = {"", "", ", products of bytes", ", tiles of bytes"};
-
 /// What of the machine plans depend on.
 std::string machine() {
   const CacheSizes& caches = cache_sizes();
   return concat(isa_name(active_isa()), " with caches of ", caches.l1d, ", ", caches.l2, " and ", caches.l3, " bytes",
                 separate_add_pipes() ? ", pipes for additions" : "",
-                kByteProductNames[static_cast<size_t>(active_byte_products())]);
+                ", products of bytes: ", byte_products_name(active_byte_products()));
 }
 
 /// What profiles call an operation's reference.
@@ -365,7 +363,7 @@ void add_types(const ir::Graph& graph, const std::vector<std::string_view>* fuse
   }
 }
 
-bool has_bf16_products() { return active_byte_products() == ByteProducts::amx; }
+bool has_bf16_products() { return has_products_of_bf16(active_byte_products()); }
 
 /// What a compiled model tells of its settings: floating-point layers compute in f32 unless numbers of bf16 were asked
 /// for where there are products of them.

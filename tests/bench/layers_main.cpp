@@ -5,11 +5,11 @@
 //   bench_layers [--threads N] [--benchmark_filter='resnet50.*avx512']
 // Rows special/... are beside their reference kernel instead, on one thread: vs_ref is its time by our best time.
 // Rows int8/... are layers of bytes u8 by weights i8, with scales of each output and a bias, that store u8 or f32;
-// of_peak is the share of the products of bytes, and isa variants are what TERROIR_FORCE_ISA calls avx512_vnni and
-// avx512_amx. Rows bf16/... are the same layers but depthwise ones, of numbers of bf16 with a bias, that store bf16 or
-// f32; of_peak is the share of the products of such numbers. The first layers of a model read planar f32 there, but the
-// peer's bf16. ONEDNN_MAX_CPU_ISA=AVX2 makes a fair peer for the avx2 rows, AVX512_CORE_VNNI for those of avx512_vnni;
-// rows of other buckets compare with what it chooses.
+// of_peak is the share of the products of bytes, and isa variants are what TERROIR_FORCE_ISA calls avx2_vnni,
+// avx512_vnni and so on. Rows bf16/... are the same layers but depthwise ones, of numbers of bf16 with a bias, that
+// store bf16 or f32; of_peak is the share of the products of such numbers. The first layers of a model read planar f32
+// there, but the peer's bf16. ONEDNN_MAX_CPU_ISA=AVX2 makes a fair peer for the avx2 rows, AVX2_VNNI and
+// AVX512_CORE_VNNI for those; rows of other buckets compare with what it chooses.
 #include <benchmark/benchmark.h>
 
 #include <CLI/CLI.hpp>

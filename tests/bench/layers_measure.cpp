@@ -10,7 +10,7 @@ namespace terroir::bench {
 std::vector<std::string> float_isa_names() {
   std::vector<std::string> names;
   for (const cpu::Isa isa : cpu::available_isas()) names.emplace_back(cpu::isa_name(isa));
-  if (cpu::active_byte_products() == cpu::ByteProducts::amx) names.emplace_back("avx512_amx");
+  if (cpu::active_byte_products() == cpu::ByteProducts::avx512_amx) names.emplace_back("avx512_amx");
   return names;
 }
 

@@ -177,7 +177,7 @@ int64_t iterations_of(const NarrowLayer& layer) {
 
 bool has_products(NarrowType type) {
   const cpu::ByteProducts products = cpu::active_byte_products();
-  return type == NarrowType::bytes ? products != cpu::ByteProducts::none : products == cpu::ByteProducts::amx;
+  return type == NarrowType::bytes ? products != cpu::ByteProducts::none : cpu::has_products_of_bf16(products);
 }
 
 /// Names as TERROIR_FORCE_ISA takes them, or only that one which it has.
@@ -216,7 +216,8 @@ void register_rows(const std::string& name, const NarrowLayer& layer, NarrowType
 void register_narrow(int threads) {
   const std::vector<std::string> bytes = isas_with(NarrowType::bytes), bf16 = isas_with(NarrowType::bf16);
   if (bytes.empty()) std::cerr << "SKIPPED: the rows int8/..., as there are no products of bytes (AVX2)\n";
-  if (bf16.empty()) std::cerr << "SKIPPED: the rows bf16/..., as there are no products of numbers of bf16 (AMX)\n";
+  if (bf16.empty())
+    std::cerr << "SKIPPED: the rows bf16/..., as there are no products of numbers of bf16 (AVX512_BF16)\n";
   const std::vector<NarrowLayer> layers = narrow_layers();
   for (const NarrowLayer& layer : layers) register_rows("int8", layer, NarrowType::bytes, bytes, threads);
   for (const NarrowLayer& layer : layers)

@@ -124,6 +124,34 @@ __attribute__((target("avx512f,avx512vnni"), noinline)) inline double byte_loop_
   for (auto& a : acc) __asm__ volatile("" ::"v"(a));
   return 2.0 * 64 * 16 * static_cast<double>(n);
 }
+__attribute__((target("avx2"), noinline)) inline double byte_loop_avx_vnni(int64_t n) {
+  __m256i acc[12];
+  for (auto& a : acc) a = _mm256_setzero_si256();
+  __m256i x = _mm256_set1_epi8(1);
+  for (int64_t i = 0; i < n; ++i) {
+#pragma GCC unroll 12
+    for (auto& a : acc) {
+      __m256i sum = a;
+      __asm__("%{vex%} vpdpbusd %1, %1, %0" : "+x"(sum) : "x"(x));
+      a = sum;
+    }
+  }
+  for (auto& a : acc) __asm__ volatile("" ::"x"(a));
+  return 2.0 * 32 * 12 * static_cast<double>(n);
+}
+// Sums of two products of numbers of bf16 to a lane.
+__attribute__((target("avx512f,avx512bf16"), noinline)) inline double bf16_loop(int64_t n) {
+  __m512 acc[16];
+  for (auto& a : acc) a = _mm512_setzero_ps();
+  __m512i x = _mm512_set1_epi16(0x3080);  // 2^-30
+  for (int64_t i = 0; i < n; ++i) {
+#pragma GCC unroll 16
+    for (auto& a : acc) a = _mm512_dpbf16_ps(a, (__m512bh)x, (__m512bh)x);
+    __asm__ volatile("" : "+v"(x));
+  }
+  for (auto& a : acc) __asm__ volatile("" ::"v"(a));
+  return 2.0 * 32 * 16 * static_cast<double>(n);
+}
 // Of 64 bytes, or 32 numbers of bf16, to each of 16 x 16 sums, in four tiles: more than the latency of one. The process
 // may use tiles.
 template <bool bf16>
@@ -168,8 +196,11 @@ inline double peak_narrow_once(cpu::ByteProducts products, bool bf16, int64_t it
 #if defined(__x86_64__)
   constexpr int64_t kSlower = 8;  // an iteration in tiles
   if (products == cpu::ByteProducts::avx2 && !bf16) operations = byte_loop_avx2(iterations);
-  if (products == cpu::ByteProducts::vnni && !bf16) operations = byte_loop_vnni(iterations);
-  if (products == cpu::ByteProducts::amx)
+  if (products == cpu::ByteProducts::avx2_vnni && !bf16) operations = byte_loop_avx_vnni(iterations);
+  if (products == cpu::ByteProducts::avx512_vnni && !bf16) operations = byte_loop_vnni(iterations);
+  if (products == cpu::ByteProducts::avx512_bf16)
+    operations = bf16 ? bf16_loop(iterations) : byte_loop_vnni(iterations);
+  if (products == cpu::ByteProducts::avx512_amx)
     operations = bf16 ? tile_loop<true>(iterations / kSlower) : tile_loop<false>(iterations / kSlower);
 #else
   (void)products, (void)bf16, (void)iterations;

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "ir/base/error.hpp"
 #include "plugins/cpu/isa.hpp"
 #include "tests/support/scoped_variable.hpp"
 
@@ -15,22 +14,13 @@ namespace terroir::test {
 /// Throws terroir::Exception when it has no such one.
 inline std::vector<std::string> chosen_isa_names(std::string& name) {
   if (const char* forced = std::getenv("TERROIR_FORCE_ISA"); forced && name.empty()) name = forced;
-  const auto require = [](const std::string& one) {
-    const ForcedIsa forced(one.c_str());
-    cpu::active_isa();
-  };
   if (!name.empty()) {
-    require(name);
+    const ForcedIsa forced(name.c_str());
+    cpu::active_isa();
     return {name};
   }
-  std::vector<std::string> names;
-  for (const cpu::Isa isa : cpu::available_isas()) names.emplace_back(cpu::isa_name(isa));
-  for (const char* with_bytes : {"avx512_vnni", "avx512_amx"}) try {
-      require(with_bytes);
-      names.emplace_back(with_bytes);
-    } catch (const Exception&) {  // this machine has it not
-    }
-  return names;
+  const std::vector<const char*> all = cpu::available_kernels();
+  return {all.begin(), all.end()};
 }
 
 }  // namespace terroir::test

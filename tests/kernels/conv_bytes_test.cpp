@@ -28,11 +28,11 @@ struct RowCase {
 class ConvBytes : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    const test::ForcedIsa unset("");
-    const bool avx2 = GetParam() == std::string("avx2");
-    if (avx2 ? !cpu::isa_available(cpu::Isa::avx2) : cpu::active_byte_products() < cpu::ByteProducts::vnni)
+    const std::vector<const char*> all = cpu::available_kernels();
+    if (std::find(all.begin(), all.end(), std::string_view(GetParam())) == all.end())
       GTEST_SKIP() << "not on this processor";
-    kernels_ = cpu::byte_conv_kernels(avx2 ? cpu::ByteProducts::avx2 : cpu::active_byte_products());
+    const test::ForcedIsa forced(GetParam());
+    kernels_ = cpu::byte_conv_kernels(cpu::active_byte_products());
     lanes_ = kernels_->lanes;
     numbers_ = kernels_->widen ? 2 : 4;
   }
@@ -57,7 +57,9 @@ class ConvBytes : public ::testing::TestWithParam<const char*> {
     if (c.blocks > kernels_->most_blocks) return;
     const bool words = numbers_ == 2;
     const int64_t lanes = (c.lanes - 1) % lanes_ + 1, outputs = (c.blocks - 1) * lanes_ + lanes;
-    const int64_t position = words && c.depthwise ? 32 : 16;
+    // Of a depthwise row: four positions of a channel, or two steps of numbers of 16 bits.
+    const int64_t word = words ? 64 : lanes_ * 4;
+    const int64_t position = !c.depthwise ? 16 : words ? 32 : word / 4;
     const int64_t step = c.matrix ? 4 * c.depth : position * c.stride;
     const cpu::ByteTaps taps{c.taps, c.stride};
     const int64_t steps = c.depthwise ? (c.taps + numbers_ - 1) / numbers_ : 1;  // of a span
@@ -67,13 +69,13 @@ class ConvBytes : public ::testing::TestWithParam<const char*> {
     for (int64_t k = 0; k < c.depth; ++k) {
       offsets[k] = static_cast<int32_t>(c.matrix                ? 4 * k
                                         : c.wide && k % 16 != 0 ? offsets[k - 1] + 4
-                                        : k % steps != 0        ? offsets[k - 1] + 64
-                                                                : draw(0, 300) * (c.depthwise ? 64 : 4));
+                                        : k % steps != 0        ? offsets[k - 1] + word
+                                                                : draw(0, 300) * (c.depthwise ? word : 4));
       reach = std::max<int64_t>(reach, offsets[k] + (words && c.depthwise ? 32 : 4));
       if (c.depthwise && !words && k % steps == 0)
-        reach = std::max<int64_t>(reach, offsets[k] + 64 * taps.words_read(c.positions) - (c.positions - 1) * step);
+        reach = std::max<int64_t>(reach, offsets[k] + word * taps.words_read(c.positions) - (c.positions - 1) * step);
     }
-    const int64_t unit = c.depthwise ? 64 : 1;
+    const int64_t unit = c.depthwise ? word : 1;
     const int64_t src_row = (c.positions + 2) * step / unit * unit, row_span = (c.rows - 1) * src_row;
     GuardedBuffer<uint8_t> src(row_span + (c.positions - 1) * step + reach);
     for (int64_t i = 0; i < src.size(); ++i) src[i] = static_cast<uint8_t>(words && i % 2 == 1 ? 0 : draw(0, 255));
@@ -168,7 +170,7 @@ class ConvBytes : public ::testing::TestWithParam<const char*> {
             const uint8_t* const x =
                 src.data() + r * src_row + (shifts ? 0 : column * step) + offsets[shifts ? k - k % steps : k];
             const int64_t quad = c.wide ? o / lanes_ * c.depth + k : k * c.blocks + o / lanes_;
-            sum += (shifts ? x[at / 4 * 64 + o % lanes_ * 4 + at % 4]
+            sum += (shifts ? x[at / 4 * word + o % lanes_ * 4 + at % 4]
                            : number(x + (c.depthwise ? o % lanes_ * 4 : 0), i)) *
                    weight(weights.data() + quad * block + o % lanes_ * 4, i);
           }
@@ -482,7 +484,7 @@ TEST_P(ConvBytes, Quantize) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, ConvBytes, ::testing::Values("avx2", "avx512_vnni"),
+INSTANTIATE_TEST_SUITE_P(Kernels, ConvBytes, ::testing::Values("avx2", "avx2_vnni", "avx512_vnni", "avx512_amx"),
                          [](const auto& bucket) { return std::string(bucket.param); });
 
 }  // namespace

@@ -23,10 +23,14 @@
 namespace terroir::test {
 namespace {
 
-class Bf16Products : public ::testing::Test {
+/// On each of the kernels that this processor has.
+class Bf16Products : public ::testing::TestWithParam<const char*> {
   void SetUp() override {
-    if (cpu::active_byte_products() != cpu::ByteProducts::amx) GTEST_SKIP() << "no AMX";
+    const std::vector<const char*> all = cpu::available_kernels();
+    if (std::find(all.begin(), all.end(), std::string_view(GetParam())) == all.end())
+      GTEST_SKIP() << "not on this processor";
   }
+  ForcedIsa kernels_{GetParam()};
 };
 
 /// -1, 0 and 1, few of which are not 0, so that sums stay below 256.
@@ -93,7 +97,7 @@ void expect_exact(const GraphMaker& m, size_t steps) {
   }
 }
 
-TEST_F(Bf16Products, Convolutions) {
+TEST_P(Bf16Products, Convolutions) {
   const WindowLayer layers[] = {
       {"1,3,9,11", 17, "3,3", "1,1", "1,1", "1,1", "1,1"},
       {"1,2,9,11", 17, "5,4", "2,1", "1,1", "1,1", "2,1"},
@@ -145,7 +149,7 @@ struct Transposed {
   const char* output_padding = nullptr;
 };
 
-TEST_F(Bf16Products, TransposedConvolutions) {
+TEST_P(Bf16Products, TransposedConvolutions) {
   const Transposed layers[] = {
       {"1,32,7,9", {32, 16, 2, 2}, "2,2", "0,0", "0,0"},
       {"3,3,9,5", {3, 8, 1, 1}, "1,1", "0,0", "0,0"},
@@ -188,7 +192,7 @@ TEST_F(Bf16Products, TransposedConvolutions) {
 }
 
 /// The extents of the results as an input.
-TEST_F(Bf16Products, TransposedToGivenExtents) {
+TEST_P(Bf16Products, TransposedToGivenExtents) {
   GraphMaker m;
   const ir::Value x = m.input("1,24,5,6");
   m.result(m.op("ConvolutionBackpropData", {x, signs(m, {24, 20, 3, 3}, 3), m.integers({10, 11})},
@@ -200,7 +204,7 @@ TEST_F(Bf16Products, TransposedToGivenExtents) {
   expect_exact(m, 1);
 }
 
-TEST_F(Bf16Products, Matrices) {
+TEST_P(Bf16Products, Matrices) {
   for (const bool transposed : {true, false})
     for (const char* shape : {"1,9,24", "2,3,5,100", "1,2048", "3,64", "40,8", "1,1,1,7", "129,33"}) {
       SCOPED_TRACE(concat(shape, transposed ? " transposed" : ""));
@@ -217,7 +221,7 @@ TEST_F(Bf16Products, Matrices) {
     }
 }
 
-TEST_F(Bf16Products, ChainsAndSums) {
+TEST_P(Bf16Products, ChainsAndSums) {
   GraphMaker m;
   const ir::Value x = m.input("2,24,9,7"), other = m.input("2,16,9,7");
   const ir::Value first = m.op("ReLU", {m.op("Add", {convolution_of_signs(m, x, kSame, 1), small_bias(m, 16, 4)})});
@@ -232,7 +236,7 @@ TEST_F(Bf16Products, ChainsAndSums) {
 }
 
 /// Where windows stay inside of numbers of bf16, these are read where they lie, or, of strides, gathered.
-TEST_F(Bf16Products, NumbersAreReadInPlace) {
+TEST_P(Bf16Products, NumbersAreReadInPlace) {
   struct Case {
     const char* input;
     int64_t channels;  // of the numbers that are read
@@ -275,7 +279,7 @@ TEST_F(Bf16Products, NumbersAreReadInPlace) {
 }
 
 /// They multiply floats, and make them of numbers of bf16, or into such, where others store and read these.
-TEST_F(Bf16Products, DepthwiseLayersConvertRows) {
+TEST_P(Bf16Products, DepthwiseLayersConvertRows) {
   struct Case {
     const char* input;
     int64_t channels;
@@ -310,7 +314,7 @@ TEST_F(Bf16Products, DepthwiseLayersConvertRows) {
 }
 
 /// Depthwise layers of floats, or that are dilated, have several channels, or add a tensor, are those of f32.
-TEST_F(Bf16Products, OtherDepthwiseLayersAreThoseOfFloats) {
+TEST_P(Bf16Products, OtherDepthwiseLayersAreThoseOfFloats) {
   const auto count = [](const std::function<ir::Value(GraphMaker&, ir::Value)>& layer) {
     GraphMaker m;
     const ir::Value y = m.op("ReLU", {convolution_of_signs(m, m.input("1,8,9,10"), {"", 32, "1,1"}, 1)});
@@ -331,7 +335,7 @@ TEST_F(Bf16Products, OtherDepthwiseLayersAreThoseOfFloats) {
 }
 
 /// Sums whose tensor lies in blocks of another size, and steps with a tensor of floats.
-TEST_F(Bf16Products, TensorsInOtherBlocks) {
+TEST_P(Bf16Products, TensorsInOtherBlocks) {
   for (const int64_t channels : {16, 20, 48, 80, 144}) {
     SCOPED_TRACE(channels);
     GraphMaker m;
@@ -359,12 +363,12 @@ TEST_F(Bf16Products, TensorsInOtherBlocks) {
     for (const ProfilingInfo& info : device.profile())
       EXPECT_EQ(info.exec_type.find("nChw16c_nChw32c"), std::string::npos) << info.exec_type;
     const std::vector<std::string> kernels = bf16_kernels(device);
-    EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "bf16_conv_bf16_nChw32c__avx512_amx"), 6);
+    EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "bf16_conv_bf16_nChw32c__" + std::string(GetParam())), 6);
   }
 }
 
 /// Steps that are a rounding at the store of bytes.
-TEST_F(Bf16Products, RoundingsAreStepsAsOthersAre) {
+TEST_P(Bf16Products, RoundingsAreStepsAsOthersAre) {
   GraphMaker m;
   const ir::Value x = m.input("1,24,9,7"), other = m.input("1,20,9,7");
   ir::Value y = m.op("Add", {convolution_of_signs(m, x, {"", 20, "1,1"}, 1), small_bias(m, 20, 4)});
@@ -376,7 +380,7 @@ TEST_F(Bf16Products, RoundingsAreStepsAsOthersAre) {
 }
 
 /// What only moves values moves numbers of bf16, between layers of such numbers.
-TEST_F(Bf16Products, NumbersAreMoved) {
+TEST_P(Bf16Products, NumbersAreMoved) {
   const AttributeTexts halves = {{"strides", "2,2"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"kernel", "2,2"}};
   const AttributeTexts overlapping = {
       {"strides", "1,2"}, {"pads_begin", "1,0"}, {"pads_end", "1,1"}, {"kernel", "3,4"}, {"dilations", "1,1"}};
@@ -407,7 +411,7 @@ TEST_F(Bf16Products, NumbersAreMoved) {
 }
 
 /// Of what is moved something reads floats: then all of it is floats.
-TEST_F(Bf16Products, MovedFloatsStayFloats) {
+TEST_P(Bf16Products, MovedFloatsStayFloats) {
   GraphMaker m;
   const ir::Value x = m.input("1,16,8,10"), other = m.input("1,16,8,10");
   const ir::Value y = convolution_of_signs(m, x, kSame, 1), z = convolution_of_signs(m, x, kPoint, 2);
@@ -419,7 +423,7 @@ TEST_F(Bf16Products, MovedFloatsStayFloats) {
 }
 
 /// What others read stays f32, and is that.
-TEST_F(Bf16Products, OthersReadFloats) {
+TEST_P(Bf16Products, OthersReadFloats) {
   GraphMaker m;
   const ir::Value x = m.input("1,20,9,7");
   const ir::Value y = convolution_of_signs(m, x, kSame, 1);
@@ -433,7 +437,7 @@ TEST_F(Bf16Products, OthersReadFloats) {
     EXPECT_TRUE(kernel.find("_f32") != std::string::npos) << kernel;
 }
 
-TEST_F(Bf16Products, NumbersAreRounded) {
+TEST_P(Bf16Products, NumbersAreRounded) {
   GraphMaker m;
   const ir::Value x = m.input("1,20,9,11");
   const ir::Value wide = m.random({30, 20, 3, 3}, 4);
@@ -455,7 +459,7 @@ TEST_F(Bf16Products, NumbersAreRounded) {
 }
 
 /// What lies in memory behind the data is no number.
-TEST_F(Bf16Products, NothingBehindTheDataCounts) {
+TEST_P(Bf16Products, NothingBehindTheDataCounts) {
   for (const char* shape : {"1,3,5,5", "1,16,3,3", "1,17,1,1"}) {
     GraphMaker m;
     const ir::Value x = m.input(PartialShape(shape));
@@ -475,7 +479,7 @@ TEST_F(Bf16Products, NothingBehindTheDataCounts) {
 }
 
 /// Nor what an earlier layer has left where there are no channels in the last block.
-TEST_F(Bf16Products, BlocksArePaddedWithZeros) {
+TEST_P(Bf16Products, BlocksArePaddedWithZeros) {
   for (const int64_t channels : {1, 16, 20, 48, 80}) {
     SCOPED_TRACE(channels);
     GraphMaker m;
@@ -495,7 +499,7 @@ TEST_F(Bf16Products, BlocksArePaddedWithZeros) {
 }
 
 /// Nor what a depthwise layer has left of a second half, where another one has but the first.
-TEST_F(Bf16Products, DepthwiseBlocksArePaddedWithZeros) {
+TEST_P(Bf16Products, DepthwiseBlocksArePaddedWithZeros) {
   GraphMaker m;
   for (const int64_t channels : {32, 16}) {
     const ir::Value x = m.op("ReLU", {convolution_of_signs(m, m.input("1,8,9,8"), {"", channels, "1,1"}, 1)});
@@ -510,7 +514,7 @@ TEST_F(Bf16Products, DepthwiseBlocksArePaddedWithZeros) {
 }
 
 /// Two kinds of layers pack it in their own ways.
-TEST_F(Bf16Products, OneConstantOfTwoKindsOfLayers) {
+TEST_P(Bf16Products, OneConstantOfTwoKindsOfLayers) {
   GraphMaker m;
   const ir::Value w = signs(m, {2, 8, 8, 3}, 1);
   const AttributeTexts square = {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}};
@@ -521,7 +525,7 @@ TEST_F(Bf16Products, OneConstantOfTwoKindsOfLayers) {
 }
 
 /// Which outputs a value reaches that is not finite must not depend on who computes what.
-TEST_F(Bf16Products, InfinitiesReachTheSameOutputs) {
+TEST_P(Bf16Products, InfinitiesReachTheSameOutputs) {
   const WindowLayer layers[] = {
       {"1,16,9,40", 16, "1,1"},
       {"1,48,41,40", 16, "1,1", "2,2"},
@@ -548,7 +552,7 @@ TEST_F(Bf16Products, InfinitiesReachTheSameOutputs) {
   }
 }
 
-TEST_F(Bf16Products, SettingsSayWhatIsComputed) {
+TEST_P(Bf16Products, SettingsSayWhatIsComputed) {
   GraphMaker m;
   m.result(convolution_of_signs(m, m.input("1,16,6,6"), kSame, 1));
   EXPECT_EQ(in_bf16(m.graph(), 1).compiled().config().inference_precision, element::bf16);
@@ -568,7 +572,7 @@ TEST_F(Bf16Products, SettingsSayWhatIsComputed) {
   EXPECT_TRUE(bf16_kernels(device).empty());
 }
 
-TEST_F(Bf16Products, RefusesOthers) {
+TEST_P(Bf16Products, RefusesOthers) {
   GraphMaker m;
   const ir::Value x = m.input("1,16,12,12");
   m.result(m.depthwise(x, 3, 1));
@@ -600,6 +604,9 @@ TEST(NarrowProducts, Rewrite) {
       {cpu::narrow_products(cpu::cpu_ops()), cpu::fuse_post_ops(cpu::cpu_ops(), cpu::ChainBases::with_own_store),
        cpu::narrow_stores(cpu::cpu_ops())});
 }
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Bf16Products, ::testing::Values("avx512_bf16", "avx512_amx"),
+                         [](const auto& kernels) { return std::string(kernels.param); });
 
 }  // namespace
 }  // namespace terroir::test

@@ -22,7 +22,7 @@ namespace {
 
 class Bf16x3 : public ::testing::Test {
   void SetUp() override {
-    if (cpu::active_byte_products() != cpu::ByteProducts::amx) GTEST_SKIP() << "no AMX";
+    if (cpu::active_byte_products() != cpu::ByteProducts::avx512_amx) GTEST_SKIP() << "no AMX";
   }
 };
 

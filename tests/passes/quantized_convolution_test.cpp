@@ -25,12 +25,13 @@ namespace {
 
 /// The values of TERROIR_FORCE_ISA under which this machine has products of bytes.
 std::vector<const char*> byte_buckets() {
-  const ForcedIsa unset("");
-  const cpu::ByteProducts best = cpu::active_byte_products();
-  std::vector<const char*> buckets;
-  if (cpu::isa_available(cpu::Isa::avx2)) buckets.push_back("avx2");
-  if (best >= cpu::ByteProducts::vnni) buckets.push_back("avx512_vnni");
-  if (best >= cpu::ByteProducts::amx) buckets.push_back("avx512_amx");
+  std::vector<const char*> buckets = cpu::available_kernels();
+  std::erase_if(buckets, [](const char* name) {
+    const ForcedIsa forced(name);
+    const cpu::ByteProducts products = cpu::active_byte_products();
+    // Those of bf16 multiply bytes as avx512_vnni does.
+    return products == cpu::ByteProducts::none || products == cpu::ByteProducts::avx512_bf16;
+  });
   return buckets;
 }
 

@@ -28,6 +28,12 @@ struct FloatsAlone : ScopedVariable {
   FloatsAlone();
 };
 
+/// The best kernels that multiply numbers of bf16, which some processors have and do not use unasked.
+struct WithBf16 : ScopedVariable {
+  WithBf16();
+  static bool is_available();
+};
+
 /// Whether the processor counts as one that adds in pipes of their own, for the models that are compiled meanwhile.
 struct AddPipes : ScopedVariable {
   explicit AddPipes(bool separate) : ScopedVariable("TERROIR_ADD_PIPES", separate ? "1" : "0") {}

@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 
-BUCKETS = ("sse42", "avx2", "avx512", "avx512_vnni", "avx512_amx")
+BUCKETS = ("sse42", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "avx512_amx")
 # A hidden pointer to the C++ runtime's own function: data, the same in every object.
 HARMLESS = {"DW.ref.__gxx_personality_v0"}
 

@@ -13,6 +13,7 @@
 #include "plugins/cpu/run.hpp"
 #include "tests/support/elements.hpp"
 #include "tests/support/model_run.hpp"
+#include "tests/support/scoped_variable.hpp"
 #include "tests/zoo/zoo.hpp"
 
 namespace terroir::test {
@@ -253,9 +254,10 @@ TEST_P(Determinism, AnyNumberOfStreams) {
 
 class DeterminismInBf16 : public Determinism {
   void SetUp() override {
-    if (cpu::active_byte_products() != cpu::ByteProducts::amx) GTEST_SKIP() << "no AMX";
+    if (!WithBf16::is_available()) GTEST_SKIP() << "no products of bf16";
     Determinism::SetUp();
   }
+  WithBf16 kernels_;
 };
 
 TEST_P(DeterminismInBf16, AnywhereInABatchOnAnyNumberOfThreads) {

@@ -8,6 +8,7 @@
 #include "plugins/cpu/isa.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "tests/support/model_run.hpp"
+#include "tests/support/scoped_variable.hpp"
 #include "tests/zoo/zoo.hpp"
 
 namespace terroir::test {
@@ -112,9 +113,10 @@ TEST_P(Zoo, MatchesExpectedOutputsCloselyForAccuracy) {
 
 class ZooInBf16 : public Zoo {
   void SetUp() override {
-    if (cpu::active_byte_products() != cpu::ByteProducts::amx) GTEST_SKIP() << "no AMX";
+    if (!WithBf16::is_available()) GTEST_SKIP() << "no products of bf16";
     prepare("CPU");
   }
+  WithBf16 kernels_;
 };
 
 TEST_P(ZooInBf16, MatchesExpectedOutputsRoughly) {

@@ -47,7 +47,7 @@ class Bf16DepthwiseExecutor final : public Executor {
             static_cast<size_t>(std::min<int64_t>(threads, items))};
   }
   std::string kernel_name() const override {
-    return concat("bf16_depthwise_", stores_bf16_ ? "bf16_nChw32c" : "f32_nChw16c", "__avx512_amx");
+    return concat("bf16_depthwise_", stores_bf16_ ? "bf16_nChw32c" : "f32_nChw16c", "__", kernels_.wide_bucket);
   }
 
  private:

@@ -84,7 +84,7 @@ std::optional<ByteProblem> convolution_problem(const ConvProblem& p) {
       p.groups > 1 ? ByteProblem::groups_at_once(p.groups, p.ic / p.groups, p.oc / p.groups, kBf16Form) : 1;
   if (depthwise || at_once == 0 || (p.transposed && at_once != 1)) return std::nullopt;
   ByteProblem problem(p, kBf16Form);
-  if (problem.gathers_well(true)) problem.gather();
+  if (problem.gathers_well(true, true)) problem.gather();
   // Tables of places in a window have 32 bits.
   constexpr double kMost = std::numeric_limits<int32_t>::max() / 4;
   const bool fits = numbers_of_row(problem) * static_cast<double>(p.h.kernel) <= kMost;
@@ -109,7 +109,7 @@ bool round_to_numbers(const NodeContext& context) {
 
 /// A problem, unless there are no kernels for it.
 std::variant<ByteProblem, Reject> form_of(const NodeContext& context) {
-  if (context.isa != Isa::avx512 || active_byte_products() != ByteProducts::amx)
+  if (context.isa != Isa::avx512 || active_byte_products() != ByteProducts::avx512_amx)
     return Reject{"there are no products of bf16"};
   if (!context.constants[1] || context.inputs[0].type != element::f32 || context.inputs[1].type != element::f32 ||
       context.outputs[0].type != element::f32)

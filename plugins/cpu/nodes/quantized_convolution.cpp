@@ -8,9 +8,9 @@
 //   what these read behind the last position is multiplied with zeros, and zero itself where numbers have exponents.
 //   These and the depthwise ones get all rows of a band. What a zero stands for where the data's zero is another number
 //   is taken back by the bias, of which there is one for each set of taps that an output misses. Of a transposed layer
-//   the results of each phase are outputs of their own; a unit has those of one. Kernels of AVX2 get numbers of 16 bits
-//   in copies of all windows, of depthwise layers each position with the next one, and where tiles of 2x2 outputs pay,
-//   what Winograd's algorithm makes of the windows of a band.
+//   the results of each phase are outputs of their own; a unit has those of one. Kernels of AVX2 without AVX_VNNI get
+//   numbers of 16 bits in copies of all windows, of depthwise layers each position with the next one, and where tiles
+//   of 2x2 outputs pay, what Winograd's algorithm makes of the windows of a band.
 // Layouts: floats and bytes in nChw16c, on AVX2 in nChw8c, of first layers in bf16 also plain sources; numbers of bf16
 //   in nChw32c, whose blocks are what kernels take at once: where windows stay inside of the source, they are not
 //   copied. Of matrices plain.
@@ -60,9 +60,9 @@ ByteProblem problem_of(const NodeContext& context) {
   const ByteForm form = form_of(context);
   if (!is_matmul(context)) {
     ByteProblem problem(conv_problem(context), form);
-    if (problem.gathers_well(context.inputs[0].type == element::f32)) problem.gather();
-    if (has_bytes(context) && byte_conv_kernels(active_byte_products())->winograd_rows && problem.pays_by_tiles())
-      problem.use_winograd();
+    const ByteConvKernels& kernels = *byte_conv_kernels(active_byte_products());
+    if (problem.gathers_well(context.inputs[0].type == element::f32, kernels.tiles_are_whole)) problem.gather();
+    if (has_bytes(context) && kernels.winograd_rows && problem.pays_by_tiles()) problem.use_winograd();
     return problem;
   }
   const int64_t inputs = context.inputs[0].dims.back(), outputs = context.outputs[0].dims.back();
@@ -194,10 +194,8 @@ class QuantizedConvolutionExecutor final : public Executor {
                   problem_.matrix ? ""
                   : planar_       ? "_nchw_"
                                   : "_",
-                  problem_.matrix ? "" : concat("nChw", results_.halves * problem_.block, "c"),
-                  problem_.wide    ? "__avx512_amx"
-                  : kernels_.widen ? "__avx2"
-                                   : "__avx512_vnni");
+                  problem_.matrix ? "" : concat("nChw", results_.halves * problem_.block, "c"), "__",
+                  problem_.wide ? kernels_.wide_bucket : kernels_.bucket);
   }
 
  private:
@@ -266,7 +264,7 @@ class QuantizedConvolutionExecutor final : public Executor {
   /// Where behind a window of a depthwise layer its weights come, in bytes. Some words of the next row are read.
   int64_t taps_at() const noexcept {
     const int64_t outputs = problem_.axes[2].out;
-    const int64_t beyond = taps().words_read(outputs) * kLine - window_width(outputs) * window_.w;
+    const int64_t beyond = taps().words_read(outputs) * problem_.quad() - window_width(outputs) * window_.w;
     return window_bytes(band_) + std::max<int64_t>(beyond, 0);
   }
 
@@ -336,7 +334,6 @@ class QuantizedConvolutionExecutor final : public Executor {
     return split;
   }
   TileWork work() const noexcept {
-    constexpr double kTileNs = 8;  // a product of tiles
     const ConvAxis &h = problem_.axes[1], &w = problem_.axes[2];
     const auto bytes = [](auto count) { return static_cast<double>(count); };
     TileWork work{};
@@ -351,7 +348,7 @@ class QuantizedConvolutionExecutor final : public Executor {
     work.pitch = problem_.line ? 1 : joined ? pitch : whole;
     work.others_ns = problem_.matrix ? 0.05 : 0.1;  // in one stretch, or block by block
     const int64_t steps = problem_.depth() * kBytesAtOnce / kWideBytes * (pairs_ ? 3 : 1);
-    work.tile_ns = kTileNs * bytes(steps * problem_.blocks());
+    work.tile_ns = kernels_.tile_ns * bytes(steps * problem_.blocks());
     work.weights = bytes(problem_.blocks() * places_.weights);
     work.near_weights = bytes(cache_sizes().l2 / 4);
     const int64_t number = problem_.position / problem_.element * number_;  // of the source, a position

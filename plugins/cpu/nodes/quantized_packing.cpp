@@ -25,8 +25,8 @@ PackedWeights pack_weights(const NodeContext& context, const ByteProblem& proble
                        : steps           ? "bytes"
                        : pairs           ? "bf16x3"
                                          : "bf16",
-                       " g", problem.groups, " to ", problem.group_outputs, " by ", problem.row_outputs, " of ",
-                       problem.row_inputs, " of ", problem.own_taps());
+                       steps ? concat(" in ", problem.block) : "", " g", problem.groups, " to ", problem.group_outputs,
+                       " by ", problem.row_outputs, " of ", problem.row_inputs, " of ", problem.own_taps());
   if (problem.element > 1 && steps) packing.key += problem.winograd ? " winograd" : " widened";
   if (problem.wide) packing.key += concat(" wide ", problem.position, " by ", problem.taps_of_span);
   for (const ResultAxis& axis : problem.results)
@@ -63,7 +63,7 @@ PackedWeights pack_weights(const NodeContext& context, const ByteProblem& proble
             problem, unit, from, strides, steps + output, bytes + places.weights_at(unit),
             reinterpret_cast<int32_t*>(bytes + places.sums_at(problem, unit)));
       else
-        pack_bf16_unit(problem, unit, from, strides, *byte_conv_kernels(ByteProducts::amx), pairs,
+        pack_bf16_unit(problem, unit, from, strides, *byte_conv_kernels(active_byte_products()), pairs,
                        bytes + places.weights_at(unit));
     }
   };

@@ -120,10 +120,11 @@ ByteProblem::ByteProblem(const ConvProblem& problem, const ByteForm& form)
       }
 }
 
-bool ByteProblem::gathers_well(bool copied) const noexcept {
+bool ByteProblem::gathers_well(bool copied, bool whole_tiles) const noexcept {
   const bool strided = !line && !padded && !transposed && !depthwise && taps() == 1;
   if (!bf16 || matrix || !strided || position < kByteBlock) return false;
   if (copied || !fits_blocks()) return true;
+  if (!whole_tiles) return false;
   // Cycles of a product of tiles, and, estimated, of 64 bytes that are copied: the layers of ResNet-50 gather by it.
   constexpr double kProduct = 16, kCopied = 4;
   constexpr int64_t kTile = 16;

@@ -89,7 +89,8 @@ struct ByteProblem {
 
   /// Of strided outputs with one tap each, numbers of bf16: whether copies of the positions that are read, one behind
   /// the other, take less time than tiles of whole rows in their place. `copied`: the source is copied anyway.
-  bool gathers_well(bool copied) const noexcept;
+  /// `whole_tiles`: a tile of few positions takes as long as any.
+  bool gathers_well(bool copied, bool whole_tiles) const noexcept;
   /// So the positions of all rows are a line, whose sources are apart.
   void gather();
 

@@ -2,7 +2,6 @@
 // instruction, exact. (Those of bytes in AVX2 saturate their sums.) The copies of the windows widen the data.
 #include "plugins/cpu/simd/avx2.hpp"
 
-#include "plugins/cpu/kernels/conv_bytes/rows_avx2.hpp"
 #include "plugins/cpu/simd/pairs.hpp"
 
 namespace terroir::cpu::avx2 {
@@ -27,58 +26,16 @@ TERROIR_INLINE void store_positions(uint8_t* dst, const VI* words, int64_t n) {
 }  // namespace
 }  // namespace terroir::cpu::avx2
 
-#include "plugins/cpu/kernels/conv_bytes/tile_sums.hpp"
+#include "plugins/cpu/kernels/conv_bytes/tile_rows_avx2.hpp"
 #include "plugins/cpu/kernels/conv_bytes/to_bytes.hpp"
 
 namespace terroir::cpu::avx2 {
-namespace {
 
-// Of so many blocks, positions of a register tile: twelve sums, and what is multiplied.
-constexpr int64_t most_in_tile(int64_t blocks) { return blocks == 3 ? 4 : 6; }
-
-using Tile = void (*)(const ByteConvRow& row, int64_t first, Ahead ahead, int32_t* sums, int64_t stride);
-template <int T, int B>
-void tile(const ByteConvRow& row, int64_t first, Ahead ahead, int32_t* sums, int64_t stride) {
-  add_up<T, B>(row, first, ahead, sums, stride);
-}
-template <int B>
-constexpr Tile kTiles[] = {&tile<1, B>, &tile<2, B>, &tile<3, B>, &tile<4, B>, &tile<5, B>, &tile<6, B>};
-template <>
-constexpr Tile kTiles<3>[] = {&tile<1, 3>, &tile<2, 3>, &tile<3, 3>, &tile<4, 3>};
-
-}  // namespace
-
-// Tiles as wide as can be, of nearly one width.
 int64_t add_up_row(const ByteConvRow& row, int64_t first, int64_t end, int64_t lines, int32_t* sums, int64_t stride) {
-  constexpr int64_t kLine = 64;
-  constexpr const Tile* kByBlocks[kMostBlocks] = {kTiles<1>, kTiles<2>, kTiles<3>};
-  const Tile* const by_width = kByBlocks[row.blocks - 1];
-  const int64_t most = most_in_tile(row.blocks);
-  for (int64_t tiles = (end - first + most - 1) / most; tiles > 0; --tiles) {
-    const int64_t width = (end - first + tiles - 1) / tiles;
-    // Hints may name anything; the weights are near.
-    const Ahead ahead = lines < row.ahead_lines ? Ahead{row.ahead + lines * kLine, kLine} : Ahead{row.weights, 0};
-    by_width[width - 1](row, first, ahead, sums, stride);
-    lines += row.depth;
-    first += width;
-    sums += width * kLanes;
-  }
-  return lines;
+  return add_up_tiles(row, first, end, lines, sums, stride);
 }
 
 namespace {
-
-// What some tiles add up is finished at once.
-void row(const ByteConvRow& row) {
-  alignas(64) int32_t sums[kMostBlocks * kMostPositions * kLanes];
-  const int64_t parts = (row.positions + kMostPositions - 1) / kMostPositions;
-  for (int64_t part = 0, done = 0, lines = 0; part < parts; ++part) {
-    const int64_t end = row.positions * (part + 1) / parts;
-    lines = add_up_row(row, done, end, lines, sums, kMostPositions);
-    finish(row, {sums, kMostPositions, end - done, done, 0});
-    done = end;
-  }
-}
 
 // Depthwise: so many outputs that follow each other.
 constexpr int64_t kOutputs = 8;
@@ -159,9 +116,10 @@ void widen(const uint8_t* src, int64_t count, uint8_t* dst) {
 
 const ByteConvKernels& byte_conv_table();
 const ByteConvKernels& byte_conv_table() {
-  static constexpr ByteConvKernels kTable = {.lanes = kLanes,
+  static constexpr ByteConvKernels kTable = {.bucket = "avx2",
+                                             .lanes = kLanes,
                                              .most_blocks = kMostBlocks,
-                                             .row = &row,
+                                             .row = &row_of_tiles,
                                              .depthwise_rows = &depthwise_rows,
                                              .depthwise_words = &depthwise_words,
                                              .quantize = &quantize,

@@ -133,7 +133,7 @@ void multiply_rows(const ByteConvRow& row, const ByteConvRows& rows) {
   };
   const auto source = [&](const Tile& tile) { return row.src + tile.row * rows.src_step + tile.first * row.src_step; };
   const auto finish_in_row = [&](int64_t r, const Sums& sums) {
-    if (Kind != Numbers::bytes) return finish_bf16_in_row(row, rows, r, sums);
+    if (Kind != Numbers::bytes) return avx512_bf16::finish_bf16_in_row(row, rows, r, sums);
     avx512_vnni::finish_in_row(row, rows, r, sums);
   };
   const auto finish_tiles = [&](const Tile& tile, const int32_t* sums, int64_t stride, int64_t count) {

@@ -124,7 +124,8 @@ namespace terroir::cpu::avx512_vnni {
 
 const ByteConvKernels& byte_conv_table();
 const ByteConvKernels& byte_conv_table() {
-  static constexpr ByteConvKernels kTable = {.row = &row,
+  static constexpr ByteConvKernels kTable = {.bucket = "avx512_vnni",
+                                             .row = &row,
                                              .depthwise_rows = &depthwise_rows,
                                              .depthwise_words = &depthwise_words,
                                              .quantize = &quantize,

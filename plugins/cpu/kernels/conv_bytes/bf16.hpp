@@ -1,8 +1,8 @@
-// What: the bits of vectors of bf16, for which the headers of this compiler have no words. Include avx512_amx.hpp
+// What: the bits of vectors of bf16, for which the headers of this compiler have no words. Include avx512_bf16.hpp
 // first.
 #pragma once
 
-namespace terroir::cpu::avx512_amx {
+namespace terroir::cpu::avx512_bf16 {
 namespace {
 
 TERROIR_INLINE __m256i bits_of(__m256bh x) {
@@ -17,4 +17,4 @@ TERROIR_INLINE __m512i bits_of(__m512bh x) {
 }
 
 }  // namespace
-}  // namespace terroir::cpu::avx512_amx
+}  // namespace terroir::cpu::avx512_bf16

@@ -12,7 +12,7 @@
 //          are nearest, and what is left of them; of weights [blocks][2][depth][16][4]. All products of these are
 //          summed but that of two rests, which is 2^-16 of the whole at most. Depthwise, rows of the source are words
 //          of four positions, [words][16][4], the weights [spans][steps][16][4] of as many spans of taps that follow
-//          each other, at offsets[span * steps].
+//          each other, at offsets[span * steps]. With AVX2 a block has 8 channels, where it has 16 here.
 //          Kernels that `widen` multiply numbers of 16 bits, two to a step, for 8 outputs: a block has 8 channels, the
 //          sum of a position is that of the two numbers at src + offsets[k] with those of weights
 //          [depth][blocks][8][2]. Depthwise, rows of the source are [positions][8][2], each position with the one
@@ -147,6 +147,12 @@ struct WinogradTiles {
 };
 
 struct ByteConvKernels {
+  const char* bucket;                 // as TERROIR_FORCE_ISA has it
+  const char* wide_bucket = nullptr;  // of those that take 64 bytes at once
+  // Of these, the time of 64 bytes of 16 positions by a block of outputs, about; and whether it is that of all sixteen,
+  // however few positions there are.
+  double tile_ns = 0;
+  bool tiles_are_whole = false;
   int64_t lanes = kByteBlock;  // outputs of a block, channels of one of a tensor of bytes
   int64_t most_blocks = 4;     // of a row
   void (*row)(const ByteConvRow& row);
@@ -176,8 +182,8 @@ struct ByteConvKernels {
   // two more of both than outputs; distances in bytes. Null: there is none.
   void (*winograd_tiles)(const uint8_t* src, int64_t block_step, int64_t row_step, const WinogradTiles& tiles,
                          uint8_t* dst) = nullptr;
-  // `row`, of which src has the numbers of the tiles, and offsets the steps of one number; of the last row, and the last
-  // position, of a tile there may be none. `room` is aligned to 64 bytes.
+  // `row`, of which src has the numbers of the tiles, and offsets the steps of one number; of the last row, and the
+  // last position, of a tile there may be none. `room` is aligned to 64 bytes.
   void (*winograd_rows)(const ByteConvRow& row, const ByteConvRows& rows, const WinogradTiles& tiles,
                         int8_t* room) = nullptr;
   // Numbers of bf16 from f32 (nearest, ties to even) in blocks of 16, or from bf16 in blocks of 32, null where there is

@@ -4,9 +4,9 @@
 
 #include "plugins/cpu/kernels/conv_bytes/finish.hpp"
 
-namespace terroir::cpu::avx512_amx {
+namespace terroir::cpu::avx512_bf16 {
 
 /// What of the sums is a stretch of row `r`.
 void finish_bf16_in_row(const ByteConvRow& row, const ByteConvRows& rows, int64_t r, const Sums& sums);
 
-}  // namespace terroir::cpu::avx512_amx
+}  // namespace terroir::cpu::avx512_bf16

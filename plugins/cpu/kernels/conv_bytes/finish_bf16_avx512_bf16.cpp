@@ -1,4 +1,4 @@
-#include "plugins/cpu/simd/avx512_amx.hpp"
+#include "plugins/cpu/simd/avx512_bf16.hpp"
 
 #include "plugins/cpu/kernels/conv_bytes/bf16.hpp"
 #include "plugins/cpu/kernels/conv_bytes/finish_bf16.hpp"
@@ -12,7 +12,7 @@ namespace avx512 {
 void run_post_ops(const PostOpRows& region, const PostOp* ops, int64_t n_ops);
 }
 
-namespace avx512_amx {
+namespace avx512_bf16 {
 namespace {
 
 // A block: its sums, and where behind the results, the residual and operands of steps its first place is.
@@ -159,5 +159,5 @@ void finish_bf16_in_row(const ByteConvRow& row, const ByteConvRows& rows, int64_
   }
 }
 
-}  // namespace avx512_amx
+}  // namespace avx512_bf16
 }  // namespace terroir::cpu

@@ -1,9 +1,9 @@
-#include "plugins/cpu/simd/avx512_amx.hpp"
+#include "plugins/cpu/simd/avx512_bf16.hpp"
 
 #include "plugins/cpu/kernels/conv_bytes/bf16.hpp"
 #include "plugins/cpu/kernels/conv_bytes/conv_bytes.hpp"
 
-namespace terroir::cpu::avx512_amx {
+namespace terroir::cpu::avx512_bf16 {
 namespace {
 
 constexpr int64_t kBlockBytes = kLanes * kBf16Bytes;
@@ -183,4 +183,4 @@ extern const ByteConvKernels::Bf16Windows kBf16OfFloats, kBf16OfBf16, kBf16OfPai
 constexpr ByteConvKernels::Bf16Windows kBf16OfFloats = kWindows<float>, kBf16OfBf16 = kWindows<uint16_t>,
                                        kBf16OfPairs = {&side_by_side<Pair>, nullptr, &row<Pair>};
 
-}  // namespace terroir::cpu::avx512_amx
+}  // namespace terroir::cpu::avx512_bf16

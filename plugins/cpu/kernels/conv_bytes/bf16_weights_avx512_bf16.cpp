@@ -1,9 +1,9 @@
-#include "plugins/cpu/simd/avx512_amx.hpp"
+#include "plugins/cpu/simd/avx512_bf16.hpp"
 
 #include "plugins/cpu/kernels/conv_bytes/bf16.hpp"
 #include "plugins/cpu/kernels/conv_bytes/conv_bytes.hpp"
 
-namespace terroir::cpu::avx512_amx {
+namespace terroir::cpu::avx512_bf16 {
 namespace {
 
 TERROIR_INLINE __mmask16 first_lanes(int64_t n) { return static_cast<__mmask16>(n >= kLanes ? 0xffff : (1u << n) - 1); }
@@ -77,4 +77,4 @@ void pack_bf16(const Bf16Weights& weights, uint8_t* dst) {
     pack_rows(weights, dst);
 }
 
-}  // namespace terroir::cpu::avx512_amx
+}  // namespace terroir::cpu::avx512_bf16
