@@ -49,8 +49,8 @@ TERROIR_INLINE void tile_step(const float* s, const float* below, const float* k
   }
 }
 
-// All source indices of one tap.
-template <int H, int R, int B, int First, int Last, int Unroll>
+// All source indices of one tap. `ThreeWide`: there is code for kernel rows of three columns, where it pays.
+template <int H, int R, int B, int First, int Last, int Unroll, bool ThreeWide = false>
 TERROIR_INLINE void tile_tap(const TilePass& p, const float* s, const float* k, int64_t n, int64_t step,
                              V (&acc)[H * R][B * kVectorsPerBlock]) {
   constexpr int64_t stride = B * kBlock;
@@ -69,10 +69,23 @@ TERROIR_INLINE void tile_tap(const TilePass& p, const float* s, const float* k, 
     }
     return;
   }
+  // Hides that neighbouring positions of a plain row share sources from one trip to the next: compilers keep those in
+  // registers that the accumulators need.
+  const auto hidden = [](const float* address) TERROIR_INLINE_LAMBDA {
+    __asm__("" : "+r"(address));
+    return address;
+  };
+  constexpr int64_t kThree = 3;
+  if (ThreeWide && n == kThree) {
+#pragma GCC unroll 3
+    for (int u = 0; u < kThree; ++u) {
+      const float* const at = hidden(s + u);
+      tile_step<H, R, B, First, Last, true>(at, at, k + u * stride, step, acc);
+    }
+    return;
+  }
   for (int64_t i = n; i > 0; --i, ++s, ++below, k += stride) {
-    // Hides that neighbouring positions of a plain row share sources from one trip to the next: compilers keep those
-    // in registers that the accumulators need.
-    __asm__("" : "+r"(s));
+    s = hidden(s);
     tile_step<H, R, B, First, Last, B == 1 && kLanes == 16>(s, below, k, step, acc);
   }
 }
@@ -196,13 +209,15 @@ TERROIR_INLINE void add_plain_rows(const TilePass& p, const float* s, const floa
   const float* k = p.wei;
   // Rows are cut into tiles as long as these.
   constexpr bool kFetchesOutputs = kLanes == 16 && B == 2 && Step == 1 && R >= 12;
+  // Of eight lanes, the tile that most of a row is cut into.
+  constexpr bool kThreeWide = kLanes == 8 && B == 2 && R == max_tile(B);
   const float* const outputs_end = next_out + R * kBlock;
   int64_t h = p.n.h, d = p.n.d;
   for (int64_t rows = p.n.a * d * h; rows > 0; --rows) {
     prefetch = fetch_ahead(p, prefetch);
     if constexpr (kFetchesOutputs) fetch_outputs(next_out, outputs_end, p.out_block);
     if constexpr (B == 1 && Step == 2 && kLanes == 16) fetch_rows_below<R, Step>(p, s);
-    tile_tap<H, R, B, 0, R, 1>(p, s, k, p.n_i, Step, acc);
+    tile_tap<H, R, B, 0, R, 1, kThreeWide>(p, s, k, p.n_i, Step, acc);
     s += p.src_stride.h;
     k += p.wei_stride.h;
     if (--h > 0) continue;
@@ -275,13 +290,15 @@ void tile_pass(const TilePass& p) noexcept {
       for_each_column<Edge>(
           p, src, p.wei, [&]<Column Kind>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
             constexpr int kFirst = Kind == Column::first_short ? 1 : 0, kLast = Kind == Column::last_short ? R - 1 : R;
+            // Of eight lanes more is no faster, and half as much code again.
+            constexpr int kUnrollHere = kLanes == 8 && Kind != Column::whole ? 1 : kUnroll;
             prefetch = fetch_ahead<kFetchesSoon>(p, prefetch);
             if (kPointwise && p.fetch_sources) fetch_next_sources<R>(p, src, s, more, step);
             if (kGathers && gathered) {
               gather_sources<R>(p, s, step, gathered);
               gathered += p.gathered_block;
             }
-            tile_tap<H, R, B, kFirst, kLast, kUnroll>(p, s, k, n, step, acc);
+            tile_tap<H, R, B, kFirst, kLast, kUnrollHere>(p, s, k, n, step, acc);
           });
     }
     store_sums<H, R, B, Step == 0 && kCutsBlocks>(p, to, acc);
