@@ -25,8 +25,9 @@ PackedWeights pack_weights(const NodeContext& context, const ByteProblem& proble
                        : steps           ? "bytes"
                        : pairs           ? "bf16x3"
                                          : "bf16",
-                       steps ? concat(" in ", problem.block) : "", " g", problem.groups, " to ", problem.group_outputs,
-                       " by ", problem.row_outputs, " of ", problem.row_inputs, " of ", problem.own_taps());
+                       steps ? concat(" in ", problem.units.size(), " by ", problem.block) : "", " g", problem.groups,
+                       " to ", problem.group_outputs, " by ", problem.row_outputs, " of ", problem.row_inputs, " of ",
+                       problem.own_taps());
   if (problem.element > 1 && steps) packing.key += problem.winograd ? " winograd" : " widened";
   if (problem.wide) packing.key += concat(" wide ", problem.position, " by ", problem.taps_of_span);
   for (const ResultAxis& axis : problem.results)

@@ -35,8 +35,30 @@ ConvAxis position_axis(const ConvAxis& a, bool transposed) {
 
 bool is_single(const ConvAxis& a) { return is_own(a) && a.in == 1; }
 
-/// Blocks of a unit: of three, positions of a register tile are as many fewer as blocks are more.
-int64_t most_parts(int64_t parts, int64_t most) { return most == 3 && parts % 2 == 0 ? 2 : most; }
+/// Cycles of a step in all register tiles of a row, each of twelve sums at most, by units of so many blocks.
+double row_cycles(int64_t parts, int64_t most, int64_t positions, const ByteForm& form) {
+  constexpr int64_t kSums = 12, kMostPositions = 6;
+  // Of bytes each sum waits for the one before.
+  const double per_cycle = 2, latency = form.element == 1 ? 5 : 0;
+  const auto of_tile = [&](int64_t sums) { return std::max(static_cast<double>(sums) / per_cycle, latency); };
+  const auto of_unit = [&](int64_t blocks) {
+    const int64_t tiles = ceil_div(positions, std::min(kSums / blocks, kMostPositions)), wider = positions % tiles;
+    return static_cast<double>(tiles - wider) * of_tile(positions / tiles * blocks) +
+           static_cast<double>(wider) * of_tile((positions / tiles + 1) * blocks);
+  };
+  const int64_t units = ceil_div(parts, most), larger = parts % units;
+  return static_cast<double>(units - larger) * of_unit(parts / units) +
+         static_cast<double>(larger) * of_unit(parts / units + 1);
+}
+
+/// Blocks of a unit. Those of two read fewer weights for a position than those of three.
+int64_t most_parts(int64_t parts, int64_t most, int64_t positions, const ByteForm& form) {
+  constexpr int64_t kThree = 3, kTwo = 2;
+  constexpr double kWorthMoreWeights = 0.95;
+  if (most != kThree) return most;
+  const double two = row_cycles(parts, kTwo, positions, form), three = row_cycles(parts, kThree, positions, form);
+  return parts % kTwo == 0 && three > kWorthMoreWeights * two ? kTwo : kThree;
+}
 
 bool is_padded(const ConvAxis& a) {
   return a.pad > 0 || (a.out - 1) * a.stride + (a.kernel - 1) * a.dilation - a.pad >= a.in;
@@ -104,7 +126,8 @@ ByteProblem::ByteProblem(const ConvProblem& problem, const ByteForm& form)
   // Units that differ by a block at most, or by two of them that are stored together: of few sums at once each waits
   // for the one before.
   const int64_t blocks = group_blocks / phases(), together = bf16 ? kBf16Block / kByteBlock : 1;
-  const int64_t parts = ceil_div(blocks, together), most = most_parts(parts, form.most_blocks / together);
+  const int64_t parts = ceil_div(blocks, together),
+                most = most_parts(parts, form.most_blocks / together, axes[2].out, form);
   const int64_t count = depthwise ? blocks : ceil_div(parts, most);
   for (int64_t g = 0; g < groups; ++g)
     for (int64_t phase = 0; phase < phases(); ++phase)
