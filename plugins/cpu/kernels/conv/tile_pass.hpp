@@ -49,8 +49,15 @@ TERROIR_INLINE void tile_step(const float* s, const float* below, const float* k
   }
 }
 
-// All source indices of one tap. `ThreeWide`: there is code for kernel rows of three columns, where it pays.
-template <int H, int R, int B, int First, int Last, int Unroll, bool ThreeWide = false>
+// Hides that neighbouring positions of a plain row share sources from one trip to the next: compilers keep those in
+// registers that the accumulators need.
+TERROIR_INLINE const float* hidden(const float* p) {
+  __asm__("" : "+r"(p));
+  return p;
+}
+
+// All source indices of one tap.
+template <int H, int R, int B, int First, int Last, int Unroll>
 TERROIR_INLINE void tile_tap(const TilePass& p, const float* s, const float* k, int64_t n, int64_t step,
                              V (&acc)[H * R][B * kVectorsPerBlock]) {
   constexpr int64_t stride = B * kBlock;
@@ -66,21 +73,6 @@ TERROIR_INLINE void tile_tap(const TilePass& p, const float* s, const float* k, 
 #pragma GCC unroll 16
       for (int u = 0; u < Unroll; ++u)
         tile_step<H, R, B, First, Last, true>(s + u, below + u, k + u * stride, step, acc);
-    }
-    return;
-  }
-  // Hides that neighbouring positions of a plain row share sources from one trip to the next: compilers keep those in
-  // registers that the accumulators need.
-  const auto hidden = [](const float* address) TERROIR_INLINE_LAMBDA {
-    __asm__("" : "+r"(address));
-    return address;
-  };
-  constexpr int64_t kThree = 3;
-  if (ThreeWide && n == kThree) {
-#pragma GCC unroll 3
-    for (int u = 0; u < kThree; ++u) {
-      const float* const at = hidden(s + u);
-      tile_step<H, R, B, First, Last, true>(at, at, k + u * stride, step, acc);
     }
     return;
   }
@@ -201,6 +193,24 @@ TERROIR_INLINE void fetch_outputs(const float*& out, const float* end, int64_t b
   }
 }
 
+// Of eight lanes, the tile that most of a row of a first layer is cut into has code for its usual kernel: what happens
+// between two rows of three taps takes a quarter of the time.
+template <int H, int R, int B>
+constexpr bool kHasThreeByThree = kLanes == 8 && H == 1 && B == 2 && R == max_tile(B);
+template <int H, int R, int B, int Step>
+TERROIR_INLINE void add_three_by_three(const TilePass& p, const float* s, const float* k, const float*& prefetch,
+                                       V (&acc)[H * R][B * kVectorsPerBlock]) {
+#pragma GCC unroll 3
+  for (int h = 0; h < 3; ++h, s += p.src_stride.h, k += p.wei_stride.h) {
+    prefetch = fetch_ahead(p, prefetch);
+#pragma GCC unroll 3
+    for (int w = 0; w < 3; ++w) {
+      const float* const at = hidden(s + w);
+      tile_step<H, R, B, 0, R, true>(at, at, k + w * B * kBlock, Step, acc);
+    }
+  }
+}
+
 // The sums over all taps. One loop over kernel rows in the place of three: with few taps to a row the bookkeeping
 // shows. `next_out`: where the next tile lies.
 template <int H, int R, int B, int Step>
@@ -209,15 +219,20 @@ TERROIR_INLINE void add_plain_rows(const TilePass& p, const float* s, const floa
   const float* k = p.wei;
   // Rows are cut into tiles as long as these.
   constexpr bool kFetchesOutputs = kLanes == 16 && B == 2 && Step == 1 && R >= 12;
-  // Of eight lanes, the tile that most of a row is cut into.
-  constexpr bool kThreeWide = kLanes == 8 && B == 2 && R == max_tile(B);
   const float* const outputs_end = next_out + R * kBlock;
+  if constexpr (kHasThreeByThree<H, R, B>) {
+    if (p.n_i == 3 && p.n.h == 3 && p.n.d == 1) {
+      for (int64_t a = p.n.a; a > 0; --a, s += p.src_stride.a, k += p.wei_stride.a)
+        add_three_by_three<H, R, B, Step>(p, s, k, prefetch, acc);
+      return;
+    }
+  }
   int64_t h = p.n.h, d = p.n.d;
   for (int64_t rows = p.n.a * d * h; rows > 0; --rows) {
     prefetch = fetch_ahead(p, prefetch);
     if constexpr (kFetchesOutputs) fetch_outputs(next_out, outputs_end, p.out_block);
     if constexpr (B == 1 && Step == 2 && kLanes == 16) fetch_rows_below<R, Step>(p, s);
-    tile_tap<H, R, B, 0, R, 1, kThreeWide>(p, s, k, p.n_i, Step, acc);
+    tile_tap<H, R, B, 0, R, 1>(p, s, k, p.n_i, Step, acc);
     s += p.src_stride.h;
     k += p.wei_stride.h;
     if (--h > 0) continue;
