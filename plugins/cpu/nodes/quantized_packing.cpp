@@ -48,8 +48,10 @@ PackedWeights pack_weights(const NodeContext& context, const ByteProblem& proble
     packing.row_bytes = static_cast<size_t>(row) * sizeof(float);
     packing.first_row = first_output;
   }
-  packing.pack = [problem, places, first_output, rows, strides, steps, pairs](const void* weights, void* packed,
-                                                                              int64_t begin, int64_t end) {
+  // Those that compute with what is packed, whatever the environment says when that happens.
+  const ByteConvKernels* const kernels = byte_conv_kernels(active_byte_products());
+  packing.pack = [problem, places, first_output, rows, strides, steps, pairs, kernels](
+                     const void* weights, void* packed, int64_t begin, int64_t end) {
     const int64_t first = rows ? first_output(begin) : 0;
     for (int64_t piece = begin; piece < end; ++piece) {
       const ByteUnit& unit = problem.units[static_cast<size_t>(piece)];
@@ -64,8 +66,7 @@ PackedWeights pack_weights(const NodeContext& context, const ByteProblem& proble
             problem, unit, from, strides, steps + output, bytes + places.weights_at(unit),
             reinterpret_cast<int32_t*>(bytes + places.sums_at(problem, unit)));
       else
-        pack_bf16_unit(problem, unit, from, strides, *byte_conv_kernels(active_byte_products()), pairs,
-                       bytes + places.weights_at(unit));
+        pack_bf16_unit(problem, unit, from, strides, *kernels, pairs, bytes + places.weights_at(unit));
     }
   };
   return context.weights.get(*context.constants[1], std::move(packing));
