@@ -436,6 +436,29 @@ TEST_F(QuantizedConvolution, WindowsOf3x3ByWinogradInIntegers) {
   }
 }
 
+/// Kernels have the name under which TERROIR_FORCE_ISA asks for them; of AMX there are some alone.
+TEST_F(QuantizedConvolution, KernelsSayTheirInstructionSet) {
+  GraphMaker m;
+  two_layers(m, {"1,32,9,9", 32, "3,3", "1,1", "1,1", "1,1", "1,1"});
+  for (const std::string bucket : byte_buckets()) {
+    SCOPED_TRACE(bucket);
+    const ForcedIsa forced(bucket.c_str());
+    plugin::Config config;
+    config.profiling = true;
+    DeviceModel device(m.graph().clone(), "CPU", config);
+    device.infer(inputs_of(m));
+    int found = 0;
+    for (const ProfilingInfo& info : device.profile()) {
+      if (!info.exec_type.starts_with("u8_")) continue;
+      ++found;
+      EXPECT_TRUE(info.exec_type.ends_with("__" + bucket) ||
+                  (bucket == "avx512_amx" && info.exec_type.ends_with("__avx512_vnni")))
+          << info.exec_type;
+    }
+    EXPECT_GE(found, 3);
+  }
+}
+
 /// A window of padding alone has the lowest finite number, which no level is.
 TEST_F(QuantizedConvolution, EmptyWindows) {
   GraphMaker m;

@@ -13,8 +13,6 @@
 namespace terroir::cpu {
 namespace {
 
-const char* suffix_of(const ByteConvKernels& kernels) { return kernels.widen ? "__avx2" : "__avx512_vnni"; }
-
 /// The levels by channel, in whole blocks; one block of them where all channels have the same.
 class LevelTable {
  public:
@@ -86,7 +84,7 @@ class QuantizeExecutor final : public Executor {
       kernels_.quantize(src + begin, dst + begin, end - begin, levels_.of_block(block));
     });
   }
-  std::string kernel_name() const override { return concat("u8_quantize", suffix_of(kernels_)); }
+  std::string kernel_name() const override { return concat("u8_quantize__", kernels_.bucket); }
 
  private:
   const ByteConvKernels& kernels_;
@@ -118,7 +116,7 @@ class QuantizeToBlocksExecutor final : public Executor {
     });
   }
   std::string kernel_name() const override {
-    return concat("u8_quantize_plain_nChw", kernels_.lanes, "c", suffix_of(kernels_));
+    return concat("u8_quantize_plain_nChw", kernels_.lanes, "c__", kernels_.bucket);
   }
 
  private:
@@ -143,7 +141,7 @@ class DequantizeExecutor final : public Executor {
       kernels_.dequantize(src + begin, dst + begin, end - begin, attrs_.scale, -attrs_.scale * attrs_.zero);
     });
   }
-  std::string kernel_name() const override { return concat("u8_dequantize", suffix_of(kernels_)); }
+  std::string kernel_name() const override { return concat("u8_dequantize__", kernels_.bucket); }
 
  private:
   const ByteConvKernels& kernels_;
