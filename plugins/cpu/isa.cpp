@@ -150,22 +150,24 @@ Isa detected_cpu() noexcept {
 
 // What TERROIR_FORCE_ISA names: a bucket, and products of bytes beside it.
 struct NamedKernels {
-  const char* name;
   Isa isa;
   ByteProducts products = ByteProducts::none;
+  const char* name() const noexcept {
+    return products == ByteProducts::none ? isa_name(isa) : byte_products_name(products);
+  }
 };
-constexpr NamedKernels kNamedKernels[] = {{"scalar", Isa::scalar},
-                                          {"sse42", Isa::sse42},
-                                          {"avx2", Isa::avx2, ByteProducts::avx2},
-                                          {"avx2_vnni", Isa::avx2, ByteProducts::avx2_vnni},
-                                          {"avx512", Isa::avx512},
-                                          {"avx512_vnni", Isa::avx512, ByteProducts::avx512_vnni},
-                                          {"avx512_bf16", Isa::avx512, ByteProducts::avx512_bf16},
-                                          {"avx512_amx", Isa::avx512, ByteProducts::avx512_amx}};
+constexpr NamedKernels kNamedKernels[] = {{Isa::scalar},
+                                          {Isa::sse42},
+                                          {Isa::avx2, ByteProducts::avx2},
+                                          {Isa::avx2, ByteProducts::avx2_vnni},
+                                          {Isa::avx512},
+                                          {Isa::avx512, ByteProducts::avx512_vnni},
+                                          {Isa::avx512, ByteProducts::avx512_bf16},
+                                          {Isa::avx512, ByteProducts::avx512_amx}};
 
 const NamedKernels* named_kernels(std::string_view name) noexcept {
   const auto* const found = std::find_if(std::begin(kNamedKernels), std::end(kNamedKernels),
-                                         [&](const NamedKernels& kernels) { return name == kernels.name; });
+                                         [&](const NamedKernels& kernels) { return name == kernels.name(); });
   return found == std::end(kNamedKernels) ? nullptr : found;
 }
 
@@ -220,7 +222,7 @@ std::vector<Isa> available_isas() {
 std::vector<const char*> available_kernels() {
   std::vector<const char*> names;
   for (const NamedKernels& kernels : kNamedKernels)
-    if (is_available(kernels)) names.push_back(kernels.name);
+    if (is_available(kernels)) names.push_back(kernels.name());
   return names;
 }
 

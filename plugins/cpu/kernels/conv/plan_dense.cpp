@@ -40,7 +40,7 @@ double step_cost(const Machine& m, double n, double vectors, bool half, const Ti
   const double fills_l1 = static_cast<double>(cache_sizes().l1d) * (m.lanes == 16 ? 0.7 : 0.6);
   const bool streams = weight_bytes * loops.reduction > fills_l1;
   // Of few sums each waits for the one before; of eight lanes their additions never fill all the time, measured.
-  const double latency = m.lanes == 16 ? 4.0 : 4.5;
+  const double latency = m.lanes == 8 ? 4.5 : 4.0;
   double step = std::max({products / flops_ports, (n + vectors) / loads, latency});
   if (m.lanes != 16) {
     step = std::max(step, (products + n + vectors + 3) / kIssued);
@@ -66,8 +66,9 @@ double step_cost(const Machine& m, double n, double vectors, bool half, const Ti
 // Cycles of one register tile.
 double tile_cost(const Machine& m, double n, double vectors, bool half, const TileLoops& loops) {
   const double step = step_cost(m, n, vectors, half, loops), sums = n * vectors;
-  // Of one vector each sum has a source of its own, and the next tile's products wait longer: measured.
-  if (m.lanes != 16) return step * loops.reduction + (vectors == 1 ? 30 + 2 * sums : 3 + sums);
+  // With AVX2, where it was measured, the next tile's products wait long if each sum has a source of its own.
+  const bool goes_on = m.lanes == 8 && vectors > 1;
+  if (m.lanes != 16) return step * loops.reduction + (goes_on ? 3 + sums : 30 + 2 * sums);
   // Between the last products of a tile and the first ones of the next its sums are stored. All but the first few hold
   // up the next products, which after short reductions takes a tenth of the time.
   constexpr double kEnd = 5, kStored = 3.5, kFreelyStored = 12;
