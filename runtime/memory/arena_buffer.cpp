@@ -30,9 +30,14 @@ std::atomic<Clock::rep> pause_end{0};
 
 bool pausing() noexcept { return Clock::now().time_since_epoch().count() < pause_end.load(std::memory_order_relaxed); }
 
+#if defined(MADV_POPULATE_WRITE)
+/// Pages to write to, in a third less time than the first writes to them take; `memory` starts one. False: the system
+/// cannot do this, and they come with the writes. Memory that asks for huge pages gets those.
+bool populate(std::byte* memory, size_t bytes) noexcept { return ::madvise(memory, bytes, MADV_POPULATE_WRITE) == 0; }
+
 /// What ordinary pages take in the place of a huge one, the time of a few of them: 0.3 ms on most machines, but 6 ms
 /// where a hypervisor follows every page of a process.
-[[maybe_unused]] Clock::duration measure_ordinary_pages(size_t page) noexcept {
+Clock::duration measure_ordinary_pages(size_t page) noexcept {
   constexpr size_t kRounds = 4, kPages = 8;
   const size_t bytes = kRounds * kPages * page;
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -40,12 +45,13 @@ bool pausing() noexcept { return Clock::now().time_since_epoch().count() < pause
   auto best = Clock::duration::max();  // a thread may lose its processor meanwhile
   for (size_t round = 0; round < kRounds; ++round) {
     const auto start = Clock::now();
-    for (size_t i = 0; i < kPages; ++i) static_cast<volatile char*>(memory)[(round * kPages + i) * page] = 1;
+    if (!populate(static_cast<std::byte*>(memory) + round * kPages * page, kPages * page)) break;
     best = std::min(best, Clock::now() - start);
   }
   ::munmap(memory, bytes);
-  return best * static_cast<Clock::rep>(kHugePage / page / kPages);
+  return best == Clock::duration::max() ? kQuick : best * static_cast<Clock::rep>(kHugePage / page / kPages);
 }
+#endif
 
 /// How much of a buffer lies in huge pages: the last one only if less than a third of it is beyond the end.
 constexpr size_t in_huge_pages(size_t bytes) { return (bytes + kHugePage * 5 / 16) / kHugePage * kHugePage; }
@@ -76,12 +82,10 @@ void get_pages(AlignedBuffer& buffer, size_t begin, size_t bytes) noexcept {
   if (buffer.size() < kLarge) return;
   static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const size_t end = std::min(begin + bytes, in_huge_pages(buffer.size()));
-  for (size_t at = (begin + kHugePage - 1) / kHugePage * kHugePage; at < end; at += kHugePage) {
-    if (pausing()) return;
+  for (size_t at = (begin + kHugePage - 1) / kHugePage * kHugePage; at < end && !pausing(); at += kHugePage) {
     const auto start = Clock::now();
-    // The first ordinary page brings the huge one along. Systems that do not know this advice get pages when they are
-    // written to.
-    if (::madvise(buffer.as<std::byte>() + at, page, MADV_POPULATE_WRITE) != 0) return;
+    // The first ordinary page brings the huge one along.
+    if (!populate(buffer.as<std::byte>() + at, page)) return;
     const auto now = Clock::now();
     if (now - start < kQuick) continue;
     static const Clock::duration ordinary = measure_ordinary_pages(page);
@@ -93,6 +97,9 @@ void get_pages(AlignedBuffer& buffer, size_t begin, size_t bytes) noexcept {
     pause_end.store((now + kPause).time_since_epoch().count(), std::memory_order_relaxed);
     static_cast<void>(::madvise(buffer.data(), buffer.size(), MADV_NOHUGEPAGE));
   }
+  if (!pausing()) return;
+  const size_t first = begin / page * page, behind = std::min(begin + bytes, buffer.size());
+  if (first < behind) static_cast<void>(populate(buffer.as<std::byte>() + first, behind - first));
 #else
   static_cast<void>(buffer), static_cast<void>(begin), static_cast<void>(bytes);
 #endif

@@ -20,8 +20,8 @@ namespace terroir::memory {
 /// Uninitialised, its pages still to be got. Throws Exception (out_of_memory).
 AlignedBuffer allocate_large(size_t bytes);
 
-/// Gets the huge pages of such a buffer that begin in [begin, begin + bytes) of it, what it holds stays: for who is
-/// about to write there. Threads: any, while others write anywhere in the buffer.
+/// Gets the huge pages of such a buffer that begin in [begin, begin + bytes) of it, or, where these are slow, the
+/// ordinary ones; what it holds stays: for who is about to write there. Threads: any, while others write anywhere in the buffer.
 void get_pages(AlignedBuffer& buffer, size_t begin, size_t bytes) noexcept;
 
 /// For who has written all of such a buffer: the system may make huge pages of ordinary ones, in its own time.
