@@ -15,7 +15,7 @@ string(CONCAT once_per_model "^${PROJECT_SOURCE_DIR}/("
   "ir/(graph|pass|schema|stored|text|xml)/|ops/(defs|rewrites|shape)/|"
   "runtime/(plugin|extension)/|runtime/api/(allocator|attributes|compiled_model|executor|infer_request|streams|variable_state|constant_folding|control_flow|core|custom_op|draft|evaluate|framework|graph|layout|log|model|narrow|node|preprocess|read|remote|request_ends|rt_info|save|serialize|tensor|version)|"
   "runtime/memory/arena_buffer|runtime/memory/planner|runtime/parallel/available|runtime/parallel/cpu|ops/data_types|ops/op_rows|ops/registry|ops/run_reference|ir/base/(any|build_id|code_file|control_groups|dimension|element_type|error|log|machine_memory|mapped_file|partial_shape|pending_file|short_memory|text_dims)|plugins/(interpreter/|cpu/(passes|layout)/|"
-  "cpu/(kernels/[^/]+/plan|kernels/conv_wino/cost|kernels/copy/copy_plan|kernels/conv_wino/one_axis|kernels/conv_wino/polyphase|attention_op|bf16_op|compile|convolution_chain_op|elementwise_op|frontier_plans|impls|isa|ops|plugin|post_op_|program|quantized_op|rms_norm_op|runtime_graph|stage_cache|stored_|tile_lowering|tile_operand|tile_program|weights_cache)))")
+  "cpu/(kernels/[^/]+/plan|kernels/conv_wino/cost|kernels/copy/copy_plan|kernels/conv_wino/one_axis|kernels/conv_wino/polyphase|attention_op|bf16_op|compile|compressed_op|convolution_chain_op|elementwise_op|frontier_plans|impls|isa|ops|plugin|post_op_|program|quantized_op|rms_norm_op|runtime_graph|stage_cache|stored_|tile_lowering|tile_operand|tile_program|weights_cache)))")
 list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
 # Of these nodes, too: a run only hands out tasks, whose loops are in the kernels.
 set(TERROIR_HANDING_OUT ${TERROIR_SOURCES})

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "ir/base/mapped_file.hpp"
 #include "ir/graph/order.hpp"
@@ -47,12 +48,13 @@ std::optional<std::vector<ir::TensorView>> known_inputs(const ir::Graph& graph, 
 /// two of them at a time, not in all.
 class Folding {
  public:
-  explicit Folding(const ir::Graph& graph) : graph_(graph), is_folded_(graph.id_bound(), false) {}
+  Folding(const ir::Graph& graph, std::set<ir::NodeId> kept)
+      : graph_(graph), kept_(std::move(kept)), is_folded_(graph.id_bound(), false) {}
 
   void run() {
     for (ir::NodeId id : ir::topological_order(graph_)) {
       const ir::Node& node = graph_.node(id);
-      if (!can_fold(node) || node.inputs.empty()) continue;
+      if (!can_fold(node) || node.inputs.empty() || kept_.contains(id)) continue;
       const auto inputs = known_inputs(graph_, node, folded_);
       if (!inputs) continue;
       try {
@@ -110,16 +112,17 @@ class Folding {
   }
 
   const ir::Graph& graph_;
+  std::set<ir::NodeId> kept_;
   std::vector<bool> is_folded_;  // by node
   Folded folded_;
 };
 
 }  // namespace
 
-ir::Pass fold_constants(const ir::OpRegistry& registry) {
+ir::Pass fold_constants(const ir::OpRegistry& registry, KeptNodes kept) {
   const ir::OpSchema& const_schema = registry.get(ir::kConstType, "opset1");
-  return {"fold_constants", [&const_schema](const ir::Graph& graph, ir::Patch& patch) {
-            Folding folding(graph);
+  return {"fold_constants", [&const_schema, kept = std::move(kept)](const ir::Graph& graph, ir::Patch& patch) {
+            Folding folding(graph, kept ? kept(graph) : std::set<ir::NodeId>());
             folding.run();
             folding.for_each_result([&](ir::Value value, ir::Constant constant) {
               const std::string& name = graph.node(value.node).name;

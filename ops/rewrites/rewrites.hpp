@@ -1,6 +1,9 @@
 #pragma once
 // What: portable graph rewrites: no ISA, no layouts, float in and float out. Each is a pass; what it does is its
 // comment.
+#include <functional>
+#include <set>
+
 #include "ir/pass/pass_manager.hpp"
 #include "ir/schema/registry.hpp"
 
@@ -29,7 +32,9 @@ size_t inline_single_iterations(ir::Graph& graph, const ir::OpRegistry& registry
 /// f(constants) -> constant, for every pure op with a reference kernel and outputs of known size; also ShapeOf of a
 /// known shape, and so f16 weights behind a Convert become f32 ones. Refuses: strings (a Const of computed strings has
 /// no owner), results larger than 1 GiB, ops that reject the values.
-ir::Pass fold_constants(const ir::OpRegistry& registry);
+/// `kept` says which nodes stay as they are.
+using KeptNodes = std::function<std::set<ir::NodeId>(const ir::Graph&)>;
+ir::Pass fold_constants(const ir::OpRegistry& registry, KeptNodes kept = {});
 
 /// Takes out what computes nothing: Convert to the same type, x * 1, x + 0, x - 0, x / 1 with constants that do not
 /// broadcast x, Transpose by the identity, Concat of one, Reshape and its kin to the same shape, Pad by nothing.
@@ -158,6 +163,11 @@ ir::Pass collapse_recurrent_loop(const ir::OpRegistry& registry);
 /// the sums of what graphs send along their edges. Refuses: means, data that do not count (use_init_val), unknown
 /// extents (they may be known when shapes are bound), parts of rows, rows of less than 16 elements.
 ir::Pass scatter_whole_rows(const ir::OpRegistry& registry);
+
+/// Gather(Multiply(Subtract?(Convert(numbers), zeros), scales), indices, 0) of a constant matrix of bytes -> the same
+/// arithmetic on the rows that are gathered: tables of words stay as small as they are. Refuses: tables of less than a
+/// million numbers, zeros and scales that are no constants or stand first, a single index without an axis.
+ir::Pass gather_compressed_rows();
 
 /// Einsum -> MatMul of two operands after the other (the pair with the smallest product first), with Transposes only
 /// where the equation's order is that of no matrix product, ReduceSum over axes of one operand, Multiply where nothing

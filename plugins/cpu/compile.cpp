@@ -14,6 +14,7 @@
 #include "ops/rewrites/rewrites.hpp"
 #include "plugins/cpu/constant_reader.hpp"
 #include "plugins/cpu/passes/build_plan.hpp"
+#include "plugins/cpu/passes/compress_products.hpp"
 #include "plugins/cpu/passes/fuse_attention.hpp"
 #include "plugins/cpu/passes/fuse_convolution_chains.hpp"
 #include "plugins/cpu/passes/fuse_elementwise.hpp"
@@ -28,13 +29,14 @@
 namespace terroir::cpu {
 namespace {
 
-ir::PassManager portable_passes(ops::CroppedKernels* kernels = nullptr) {
+ir::PassManager portable_passes(bool keeps_compressed, ops::CroppedKernels* kernels = nullptr) {
   const ir::OpRegistry& registry = ops::builtin_registry();
   ir::PassManager passes;
   passes.add(ops::lower_terroir1_convolution(registry));
   passes.add(ops::decompose_einsum(registry));
   passes.add(ops::remove_no_ops());  // before constants are copied through them
-  passes.add(ops::fold_constants(registry));
+  passes.add(ops::gather_compressed_rows());
+  passes.add(ops::fold_constants(registry, keeps_compressed ? &nodes_of_compressed_weights : nullptr));
   passes.add(ops::collapse_quantize_dequantize(registry));  // before its scales go into convolutions
   passes.add(ops::scatter_whole_rows(registry));
   passes.add(ops::decompose_batch_norm(registry));
@@ -82,6 +84,7 @@ std::unique_ptr<Plan> unpacked_plan(std::unique_ptr<ir::Graph> graph, WeightsCac
                                     const CompileOptions& options, const parallel::Arena& arena, bool keep) {
   weights.expect(*graph);
   ir::PassManager passes;
+  passes.add(compress_products(cpu_ops()));
   passes.add(repeat_constants(ops::builtin_registry()));
   passes.add(fuse_attention(cpu_ops()));
   passes.add(fuse_rms_norm(cpu_ops()));
@@ -111,7 +114,7 @@ const CpuOps& cpu_ops() {
   return ops;
 }
 
-std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
+std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph, bool keeps_compressed) {
   const ir::OpRegistry& registry = ops::builtin_registry();
   auto copy = graph.clone();
   // What passes find out about a body must be true of what comes in.
@@ -122,9 +125,9 @@ std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
   loops.run(*copy);
   if (ops::inline_single_iterations(*copy, registry) > 0) ir::infer_again(*copy);
   ops::widen_floats(*copy, registry);
-  portable_passes().run(*copy);
+  portable_passes(keeps_compressed).run(*copy);
   for (const ir::NodeId id : copy->nodes())
-    for (ir::Body& body : copy->node(id).bodies) body.graph = rewrite_portable(*body.graph);
+    for (ir::Body& body : copy->node(id).bodies) body.graph = rewrite_portable(*body.graph, keeps_compressed);
   return copy;
 }
 
@@ -133,7 +136,7 @@ std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> graph, const s
   bind_shapes(*graph, inputs);
   if (ops::inline_single_iterations(*graph, ops::builtin_registry()) > 0) ir::infer_again(*graph);
   // Sizes are known now, and patterns that waited for a shape: the plan must be that of the model with these extents.
-  portable_passes(kernels).run(*graph);
+  portable_passes(true, kernels).run(*graph);
   // What only extents are asked of is gone.
   ir::require_tensors_fit(*graph, ir::machine_memory());
   return graph;

@@ -18,8 +18,9 @@ class CpuOps;
 const CpuOps& cpu_ops();
 
 /// The part that does not depend on input shapes: portable rewrites over a copy of `graph`, whose shapes may be
-/// unknown, and over the bodies of its nodes.
-std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph);
+/// unknown, and over the bodies of its nodes. `keeps_compressed`: weights in numbers of 8 and 4 bits do not become
+/// floats where products read them as they are.
+std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph, bool keeps_compressed = true);
 
 struct CompileOptions {
   Isa isa = Isa::scalar;

@@ -101,6 +101,7 @@ CpuOps::CpuOps(const ir::OpRegistry& registry) {
   quantized_matmul_ = &own_.add(quantized_schema(kQuantizedMatMulType));
   bf16_convolution_ = &own_.add(bf16_schema(kBf16ConvolutionType));
   bf16_matmul_ = &own_.add(bf16_schema(kBf16MatMulType));
+  compressed_matmul_ = &own_.add(compressed_schema());
 
   std::vector<std::string> types = {"Convolution",
                                     "GroupConvolution",
@@ -150,9 +151,12 @@ bool is_bf16(const ir::Node& node) {
   return is_cpu_op(node) && (node.is(kBf16ConvolutionType) || node.is(kBf16MatMulType));
 }
 
+bool is_compressed(const ir::Node& node) { return is_cpu_op(node) && node.is(kCompressedMatMulType); }
+
 const FusedAttrs* fused_attrs(const ir::Node& node) {
   if (is_fused(node)) return &node.attrs<FusedAttrs>();
   if (is_bf16(node)) return &node.attrs<Bf16Attrs>().fused;
+  if (is_compressed(node)) return &node.attrs<CompressedAttrs>().fused;
   return is_quantized(node) ? &node.attrs<QuantizedAttrs>().fused : nullptr;
 }
 

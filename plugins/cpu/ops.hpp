@@ -7,6 +7,7 @@
 #include "ir/schema/registry.hpp"
 #include "plugins/cpu/attention_op.hpp"
 #include "plugins/cpu/bf16_op.hpp"
+#include "plugins/cpu/compressed_op.hpp"
 #include "plugins/cpu/convolution_chain_op.hpp"
 #include "plugins/cpu/elementwise_op.hpp"
 #include "plugins/cpu/fused_attrs.hpp"
@@ -31,8 +32,8 @@ struct ReorderAttrs {
 };
 
 /// Schemas of the set "cpu": Reorder, Attention, RmsNorm, ConvolutionChain, Elementwise, Quantize, Dequantize,
-/// QuantizedConvolution, QuantizedMatMul, Bf16Convolution, Bf16MatMul, and for every op that takes a chain its fused
-/// twin, of the same type name.
+/// QuantizedConvolution, QuantizedMatMul, Bf16Convolution, Bf16MatMul, CompressedMatMul, and for every op that takes a
+/// chain its fused twin, of the same type name.
 class CpuOps {
  public:
   explicit CpuOps(const ir::OpRegistry& registry);
@@ -47,6 +48,7 @@ class CpuOps {
   const ir::OpSchema& quantized_matmul() const { return *quantized_matmul_; }
   const ir::OpSchema& bf16_convolution() const { return *bf16_convolution_; }
   const ir::OpSchema& bf16_matmul() const { return *bf16_matmul_; }
+  const ir::OpSchema& compressed_matmul() const { return *compressed_matmul_; }
   /// Null when the op takes no chain.
   const ir::OpSchema* fused(const ir::OpSchema& base) const;
 
@@ -63,6 +65,7 @@ class CpuOps {
   const ir::OpSchema* quantized_matmul_;
   const ir::OpSchema* bf16_convolution_;
   const ir::OpSchema* bf16_matmul_;
+  const ir::OpSchema* compressed_matmul_;
 };
 
 inline bool is_cpu_op(const ir::Node& node) { return node.schema->opset == "cpu"; }
@@ -72,7 +75,9 @@ bool is_fused(const ir::Node& node);
 bool is_quantized(const ir::Node& node);
 /// Whether it has Bf16Attrs.
 bool is_bf16(const ir::Node& node);
-/// The base op and the chain of a fused node, or of one in bytes or bf16; null for other nodes.
+/// Whether it has CompressedAttrs.
+bool is_compressed(const ir::Node& node);
+/// The base op and the chain of a fused node, or of one in bytes, bf16 or compressed weights; null for other nodes.
 const FusedAttrs* fused_attrs(const ir::Node& node);
 /// The attributes of a node, or of the base op of a fused one.
 const ir::Attributes& base_attributes(const ir::Node& node);

@@ -382,7 +382,8 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
     const parallel::Arena arena = compilation_arena();
     const auto shared_out = [&](int64_t tasks, FunctionRef<void(int64_t)> body) { arena.parallel_for(tasks, body); };
     const ops::reference::LentThreads lend(shared_out);  // where constants are folded
-    compile(rewrite_portable(graph), arena);
+    // Weights in floats are what layers in bf16 are made of.
+    compile(rewrite_portable(graph, !options().bf16), arena);
     // Also where nobody asks for profiles: who imports the model may.
     const Plan* plan = compiled_->program.only_plan();
     std::vector<std::string_view> fused;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_set>
 
@@ -16,6 +17,7 @@
 #include "ops/registry.hpp"
 #include "ops/run_reference.hpp"
 #include "plugins/cpu/kernels/boxes/boxes.hpp"
+#include "plugins/cpu/passes/compress_products.hpp"
 #include "runtime/extension/layer.hpp"
 
 namespace terroir::cpu {
@@ -29,19 +31,23 @@ bool has_static_outputs(const ir::Node& node) {
 }
 
 /// By node: whether it can be part of a plan: its sizes and those of all it depends on are known, and it has no body.
-std::vector<bool> known_part(const ir::Graph& graph) {
+/// What makes compressed weights goes with the product that reads them.
+std::vector<bool> known_part(const ir::Graph& graph, const std::set<ir::NodeId>& compressed) {
   std::vector<bool> known(graph.id_bound(), false);
-  for (ir::NodeId id : ir::topological_order(graph)) {
+  const std::vector<ir::NodeId> order = ir::topological_order(graph);
+  for (ir::NodeId id : order) {
     const ir::Node& node = graph.node(id);
     known[ir::index_of(id)] = has_static_outputs(node) && node.bodies.empty() &&
                               std::all_of(node.inputs.begin(), node.inputs.end(),
                                           [&](const ir::Value& input) { return known[ir::index_of(input.node)]; });
   }
+  for (auto id = order.rbegin(); id != order.rend(); ++id)
+    if (compressed.contains(*id)) known[ir::index_of(*id)] = known[ir::index_of(graph.uses({*id, 0}).front().node)];
   return known;
 }
 
 bool is_all_known(const ir::Graph& graph) {
-  const std::vector<bool> known = known_part(graph);
+  const std::vector<bool> known = known_part(graph, {});
   const std::vector<ir::NodeId> nodes = graph.nodes();
   return std::all_of(nodes.begin(), nodes.end(), [&](ir::NodeId id) { return known[ir::index_of(id)]; });
 }
@@ -50,7 +56,11 @@ bool is_all_known(const ir::Graph& graph) {
 class Splitter {
  public:
   Splitter(std::unique_ptr<const ir::Graph> graph, Common& common, const parallel::Arena& arena)
-      : graph_(std::move(graph)), known_(known_part(*graph_)), common_(common), arena_(arena) {}
+      : graph_(std::move(graph)),
+        compressed_(nodes_of_compressed_weights(*graph_)),
+        known_(known_part(*graph_, compressed_)),
+        common_(common),
+        arena_(arena) {}
 
   std::shared_ptr<Stage> split() {
     find_frontier();
@@ -71,7 +81,7 @@ class Splitter {
       const ir::Node& node = graph_->node(id);
       const bool ready = std::all_of(node.inputs.begin(), node.inputs.end(),
                                      [&](const ir::Value& input) { return is_known(input.node); });
-      if (is_known(id) || !ready) continue;
+      if (is_known(id) || !ready || compressed_.contains(id)) continue;
       if (!node.schema->reference && node.bodies.empty())
         throw_error(ErrorCode::not_implemented, node.describe(), ": the CPU plugin cannot run ",
                     node.schema->display_name(), " yet");
@@ -179,6 +189,7 @@ class Splitter {
   }
 
   std::unique_ptr<const ir::Graph> graph_;
+  std::set<ir::NodeId> compressed_;
   std::vector<bool> known_;
   Common& common_;
   const parallel::Arena& arena_;

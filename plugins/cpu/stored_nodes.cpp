@@ -77,9 +77,10 @@ QuantizeAttrs load_levels(ByteReader& from) {
 const ir::OpSchema& CpuNodeCodec::schema(const std::string& type, const std::string& opset) const {
   if (opset != "cpu") return NodeCodec::schema(type, opset);
   const CpuOps& ops = cpu_ops();
-  for (const ir::OpSchema* own : {&ops.reorder(), &ops.attention(), &ops.rms_norm(), &ops.convolution_chain(),
-                                  &ops.elementwise(), &ops.quantize(), &ops.dequantize(), &ops.quantized_convolution(),
-                                  &ops.quantized_matmul(), &ops.bf16_convolution(), &ops.bf16_matmul()})
+  for (const ir::OpSchema* own :
+       {&ops.reorder(), &ops.attention(), &ops.rms_norm(), &ops.convolution_chain(), &ops.elementwise(),
+        &ops.quantize(), &ops.dequantize(), &ops.quantized_convolution(), &ops.quantized_matmul(),
+        &ops.bf16_convolution(), &ops.bf16_matmul(), &ops.compressed_matmul()})
     if (own->type == type) return *own;
   const ir::OpSchema* base = ops::builtin_registry().find(type, "opset16");
   const ir::OpSchema* fused = base ? ops.fused(*base) : nullptr;
@@ -131,6 +132,9 @@ void CpuNodeCodec::store(const ir::OpSchema& schema, const ir::Attributes& attri
   } else if (const auto* bf16 = attributes_if<Bf16Attrs>(attributes)) {
     store_fused(bf16->fused, to);
     to.put(static_cast<uint8_t>(bf16->stores_bf16));
+  } else if (const auto* compressed = attributes_if<CompressedAttrs>(attributes)) {
+    store_fused(compressed->fused, to);
+    to.put(static_cast<uint8_t>(compressed->has_zeros));
   } else if (const auto* fused = attributes_if<FusedAttrs>(attributes)) {
     store_fused(*fused, to);
   } else if (const auto* elementwise = attributes_if<ElementwiseAttrs>(attributes)) {
@@ -206,6 +210,12 @@ std::unique_ptr<ir::Attributes> CpuNodeCodec::load(const ir::OpSchema& schema, B
     attrs.stores_bf16 = from.flag();
     return ir::make_attributes_of(std::move(attrs));
   }
+  if (attributes_if<CompressedAttrs>(*defaults)) {
+    CompressedAttrs attrs;
+    attrs.fused = load_fused(from);
+    attrs.has_zeros = from.flag();
+    return ir::make_attributes_of(std::move(attrs));
+  }
   if (attributes_if<FusedAttrs>(*defaults)) return ir::make_attributes_of(load_fused(from));
   if (attributes_if<ElementwiseAttrs>(*defaults)) {
     ElementwiseAttrs attrs;
@@ -239,7 +249,7 @@ bool is_arity(const ir::Arity& arity, size_t inputs) {
 /// `schema`: of the node or stage. `steps`: inputs between those of the base op and the operands.
 void require_base(const ir::OpSchema& schema, const FusedAttrs& fused, size_t inputs, size_t steps = 0) {
   const std::string &type = fused.base->type, &own = schema.type;
-  const bool is_matrix = own == kQuantizedMatMulType || own == kBf16MatMulType;
+  const bool is_matrix = own == kQuantizedMatMulType || own == kBf16MatMulType || own == kCompressedMatMulType;
   const bool is_twin = is_matrix ? type == "MatMul"
                        : own == kQuantizedConvolutionType || own == kBf16ConvolutionType
                            ? type == "Convolution" || type == "GroupConvolution" || type == "ConvolutionBackpropData" ||
@@ -315,7 +325,7 @@ void require_operands(const ir::Graph& graph, const ir::Node& node) {
   if (!is_cpu_op(node)) return;
   const auto count = static_cast<int>(node.inputs.size());
   if (const FusedAttrs* fused = fused_attrs(node)) {
-    const int steps = is_quantized(node) ? 1 : 0;
+    const int steps = is_quantized(node) ? 1 : is_compressed(node) ? node.attrs<CompressedAttrs>().parameters() : 0;
     require_base(*node.schema, *fused, node.inputs.size(), static_cast<size_t>(steps));
     ByteReader::require(!node.outputs.empty() && node.outputs[0].shape.is_static());
     const ir::Dims result = ir::to_dims(node.outputs[0].shape.to_shape());
@@ -327,7 +337,13 @@ void require_operands(const ir::Graph& graph, const ir::Node& node) {
                           ir::constant_of(graph, node.inputs[1]) && (data == element::f32 || data == element::bf16) &&
                           node.outputs.size() == 1 && node.outputs[0].type == stored);
     }
-    if (steps > 0) {
+    if (is_compressed(node)) {
+      std::vector<const ir::Constant*> constants;
+      for (const ir::Value input : node.inputs) constants.push_back(ir::constant_of(graph, input));
+      ByteReader::require(fused->base_inputs == 2 && graph.port(node.inputs[0]).type == element::f32 &&
+                          node.outputs.size() == 1 && compressed_matrix(node.attrs<CompressedAttrs>(), constants));
+    }
+    if (is_quantized(node)) {
       const auto& attrs = node.attrs<QuantizedAttrs>();
       const size_t outputs_axis = node.is(kQuantizedMatMulType) ? result.size() - 1 : 1;
       const ir::Constant* values = ir::constant_of(graph, node.inputs[kQuantizedSteps]);

@@ -17,14 +17,16 @@ namespace terroir::bench {
 
 void register_convolutions(int threads);
 void register_matmuls(int threads);
+/// Beside the same products with weights in floats, both from main memory.
+void register_compressed(int threads);
 /// Layers that no peer has: beside the time of their reference kernel.
 void register_special(int threads);
 /// Convolutions and matrix products in bytes and in numbers of bf16, for each kind of such products that this machine
 /// has; without any, prints that there are none.
 void register_narrow(int threads);
 
-/// What TERROIR_FORCE_ISA takes of this machine, where it makes a difference to layers of f32: avx512_amx is avx512 with
-/// bf16x3.
+/// What TERROIR_FORCE_ISA takes of this machine, where it makes a difference to layers of f32: avx512_amx is avx512
+/// with bf16x3.
 std::vector<std::string> float_isa_names();
 
 /// A convolution as IR files write it.

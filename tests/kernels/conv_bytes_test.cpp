@@ -1,6 +1,9 @@
 // Rows of convolutions of bytes, against plain loops. Scales are powers of two, so that every value is exact in f32.
 #include "plugins/cpu/kernels/conv_bytes/conv_bytes.hpp"
 
+#include <cstring>
+#include <limits>
+
 #include "plugins/cpu/simd/post_op.hpp"
 #include "tests/kernels/kernel_test.hpp"
 #include "tests/support/scoped_variable.hpp"

@@ -1,12 +1,13 @@
 // MatMul in f32, any rank, with a fused chain at the store.
-// Layouts: plain. Constant second inputs are packed once, shared by all plans; others are packed into scratch per run,
-// each by whom it meets where that is one task, or read where they lie when few rows meet them or their panels stay in
-// L1.
-// Threads: parts of the column panels, of the rows or of the batch, whichever there are enough of, cut into slices;
-// every element of the result is one chain of multiply-adds over ascending k, so the cuts do not show in the result.
+// Layouts: plain. Constant second inputs are packed once, shared by all plans, those of CompressedMatMul as numbers of
+// 8 or 4 bits that are widened panel by panel when they are met; others are packed into scratch per run, each by whom
+// it meets where that is one task, or read where they lie when few rows meet them or their panels stay in L1. Threads:
+// parts of the column panels, of the rows or of the batch, whichever there are enough of, cut into slices; every
+// element of the result is one chain of multiply-adds over ascending k, so the cuts do not show in the result.
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "plugins/cpu/kernels/matmul/matmul_blocking.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/nodes/matmul.hpp"
+#include "plugins/cpu/nodes/narrow_weights.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/rounding.hpp"
 #include "plugins/cpu/slices.hpp"
@@ -78,7 +80,8 @@ Problem problem_of(const NodeContext& context) {
   const ir::Attributes& attributes = base_attributes(context.node);
   Problem p;
   p.a = operand_of(context.inputs[0].dims, ir::number_attribute(attributes, "transpose_a") != 0, true);
-  p.b = operand_of(context.inputs[1].dims, ir::number_attribute(attributes, "transpose_b") != 0, false);
+  const ir::Dims b = is_compressed(context.node) ? compressed_matrix(context).matrix_dims() : context.inputs[1].dims;
+  p.b = operand_of(b, ir::number_attribute(attributes, "transpose_b") != 0, false);
   ir::Dims full(std::max(p.a.batch.size(), p.b.batch.size()), 1);
   for (const ir::Dims* own : {&p.a.batch, &p.b.batch})
     for (size_t back = 0; back < own->size(); ++back) {
@@ -177,7 +180,10 @@ class MatMulExecutor final : public Executor {
     }
     reads_plain_b_ = !context.constants[1] && !p_.b.transposed &&
                      (p_.a.rows <= kernels_.small_m || panels_stay_near(p_.b, kernels_.panel));
-    if (context.constants[1]) packed_ = context.weights.get(*context.constants[1], packing());
+    if (is_compressed(context.node))
+      narrow_.emplace(context, kernels_.panel);
+    else if (context.constants[1])
+      packed_ = context.weights.get(*context.constants[1], packing());
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -196,6 +202,8 @@ class MatMulExecutor final : public Executor {
     gemm.ops = ops.data();
     gemm.n_ops = static_cast<int64_t>(chain_.size());
     set_operands(gemm);
+    const NarrowB narrow = narrow_ ? narrow_->packed() : NarrowB();
+    if (narrow_) gemm.narrow = &narrow;
     if (split.copy_floats != 0)
       for (int64_t slot = 0; slot < split.slots; ++slot) args.slots.of<float>(slot)[split.scratch_floats] = 0;
     args.arena.parallel_for_slots(split.parts * split.slices, [&](int64_t slice, int64_t slot) {
@@ -211,7 +219,9 @@ class MatMulExecutor final : public Executor {
         const auto at = static_cast<size_t>(i);
         mine.operand_offset = i * p_.a.rows * p_.b.columns;
         mine.a = static_cast<const float*>(args.inputs[0]) + p_.a_index[at] * p_.a.elements();
-        if (split.packs_own_b) {
+        if (narrow_) {
+          mine.b = nullptr;
+        } else if (split.packs_own_b) {
           for (int64_t panel = 0; panel < panels_; ++panel)
             pack(b + p_.b_index[at] * p_.b.elements() + pack.first(panel), own_b, panel);
           mine.b = own_b;
@@ -238,16 +248,18 @@ class MatMulExecutor final : public Executor {
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
     const Split split = split_for(threads);
-    if (!packed_ || p_.batch > 1 || slice >= split.parts || split.axis != kPanels) return {};
+    if (!(packed_ || narrow_) || p_.batch > 1 || slice >= split.parts || split.axis != kPanels) return {};
     const int64_t panel = kernels_.panel * p_.b.rows;
     const auto [begin, end] = part_at(split, slice)[kPanels];
-    const auto bytes =
-        std::as_bytes(std::span(packed_->as<float>() + begin * panel, static_cast<size_t>((end - begin) * panel)));
+    const auto bytes = narrow_ ? narrow_->numbers(begin, end)
+                               : std::as_bytes(std::span(packed_->as<float>() + begin * panel,
+                                                         static_cast<size_t>((end - begin) * panel)));
     constexpr int64_t kFewRows = 4;  // the weights of more are read more than once
     const bool all = p_.a.rows <= kFewRows;
     return {all ? bytes : bytes.first(std::min(bytes.size(), kSomeBytesAhead)), all};
   }
   std::string kernel_name() const override {
+    if (narrow_) return concat("f32_gemm_", narrow_->type_name(), "__", isa_name(isa_));
     return concat("f32_gemm", packed_ ? "_packed" : reads_plain_b_ ? "_plain" : "", "__", isa_name(isa_));
   }
 
@@ -335,9 +347,10 @@ class MatMulExecutor final : public Executor {
     gemm.a_transposed = p_.a.transposed;
     gemm.ldb = reads_plain_b_ ? p_.b.leading() : 0;
     gemm.k = p_.a.columns;
+    gemm.narrow = narrow_ ? &narrow_->shape() : nullptr;
   }
 
-  bool packs_per_run() const { return !packed_ && !reads_plain_b_; }
+  bool packs_per_run() const { return !packed_ && !narrow_ && !reads_plain_b_; }
   int64_t matrix_floats() const { return panels_ * kernels_.panel * p_.b.rows; }
   int64_t own_b_floats() const { return whole_lines(matrix_floats()); }
   size_t packed_floats() const { return static_cast<size_t>(whole_lines(b_matrices_ * matrix_floats())); }
@@ -385,6 +398,7 @@ class MatMulExecutor final : public Executor {
   PostOpChain chain_;
   std::vector<float> bias_;
   PackedWeights packed_;
+  std::optional<NarrowWeights> narrow_;  // in the place of `packed_`
   bool reads_plain_b_ = false;
 };
 

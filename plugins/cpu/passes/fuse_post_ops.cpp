@@ -22,7 +22,8 @@ struct Chain {
 
 bool is_contraction(const ir::Node& node) {
   return node.is("Convolution") || node.is("GroupConvolution") || node.is("ConvolutionBackpropData") ||
-         node.is("GroupConvolutionBackpropData") || node.is("MatMul") || is_quantized(node) || is_bf16(node);
+         node.is("GroupConvolutionBackpropData") || node.is("MatMul") || is_quantized(node) || is_bf16(node) ||
+         is_compressed(node);
 }
 
 /// Ops with a store of their own, where a chain costs no pass over memory.
@@ -61,7 +62,7 @@ bool is_elementwise_base(const ir::Graph& graph, const ir::Node& node) {
 
 /// -1 as long as no per-channel operand has said which axis; contractions know theirs.
 int channel_axis_of(const ir::Graph& graph, const ir::Node& node) {
-  if (node.is("MatMul") || node.is(kQuantizedMatMulType) || node.is(kBf16MatMulType)) {
+  if (node.is("MatMul") || node.is(kQuantizedMatMulType) || node.is(kBf16MatMulType) || is_compressed(node)) {
     // The columns; a product with a vector has a single one, which is no axis of the result.
     const auto rank = static_cast<int>(node.outputs[0].shape.size());
     return graph.port(node.inputs[1]).shape.size() == 1 ? rank : rank - 1;
@@ -185,7 +186,7 @@ ir::Pass fuse_post_ops(const CpuOps& ops, ChainBases which) {
             std::set<ir::NodeId> claimed;
             for (ir::NodeId id : bases) {
               const ir::Node& base = graph.node(id);
-              const bool has_chain = is_quantized(base) || is_bf16(base);
+              const bool has_chain = is_quantized(base) || is_bf16(base) || is_compressed(base);
               const ir::OpSchema* fused = claimed.contains(id) ? nullptr
                                           : has_chain          ? base.schema
                                                                : ops.fused(*base.schema);
@@ -208,6 +209,8 @@ ir::Pass fuse_post_ops(const CpuOps& ops, ChainBases which) {
                 attributes = with_chain(base.attrs<QuantizedAttrs>(), chain);
               } else if (is_bf16(base)) {
                 attributes = with_chain(base.attrs<Bf16Attrs>(), chain);
+              } else if (is_compressed(base)) {
+                attributes = with_chain(base.attrs<CompressedAttrs>(), chain);
               } else {
                 chain.attrs.base_attributes = base.attributes->clone();
                 attributes = ir::make_attributes_of(std::move(chain.attrs));

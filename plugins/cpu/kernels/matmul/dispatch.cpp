@@ -19,7 +19,8 @@ GemmBlocking gemm_blocking(int64_t m, int64_t k, int64_t panel, int64_t tile_row
   const int64_t depth = std::max<int64_t>(1, (k + slices - 1) / slices);
   const int64_t most_rows = std::max<int64_t>({64, tile_rows, caches.l2 / 8 / (depth * kFloat)});
   const int64_t blocks = std::max<int64_t>(1, (m + most_rows - 1) / most_rows);
-  return {std::max<int64_t>(1, (m + blocks - 1) / blocks), depth, std::min(m, most_rows), caches.l2 / kFloat};
+  return {std::max<int64_t>(1, (m + blocks - 1) / blocks), depth, std::min(m, most_rows), caches.l2 / kFloat,
+          caches.l1d / 2 / kFloat};
 }
 
 #define TERROIR_DECLARE(isa)           \

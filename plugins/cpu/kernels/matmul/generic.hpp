@@ -7,6 +7,7 @@
 
 #include "plugins/cpu/kernels/matmul/matmul.hpp"
 #include "plugins/cpu/kernels/matmul/matmul_blocking.hpp"
+#include "plugins/cpu/kernels/matmul/narrow_panels.hpp"
 #include "plugins/cpu/simd/broadcasts.hpp"
 #include "plugins/cpu/simd/post_ops.hpp"
 
@@ -167,7 +168,7 @@ constexpr int64_t kRowsAlong = 16;
 // The panels' sums over one slice of k, to C without the steps: those that `tile` loads when the slice is not the first
 // one.
 TERROIR_NOINLINE void row_sums(const GemmArgs& args, const Slice& s, const float* a, float* c, int64_t n) {
-  const int64_t stride = args.k * kPanel;  // from panel to panel
+  const int64_t stride = s.b_panel;
   V acc[kRowPanels][2];
   unroll<kRowPanels>([&](auto p) TERROIR_INLINE_LAMBDA {
     unroll<2>([&](auto j) TERROIR_INLINE_LAMBDA {
@@ -205,12 +206,30 @@ void pack_rows(const float* a, int64_t lda, int rows, int64_t k, float* dst) {
   }
 }
 
+// Of a narrow B the slices are as short as L1 keeps as floats, of as many panels as m rows may meet at once.
+GemmBlocking blocking_of(const GemmArgs& args, int64_t m, bool direct) {
+  GemmBlocking blocking = gemm_blocking(m, args.k, kPanel, kTileRows);
+  if (args.narrow == nullptr) return blocking;
+  const int64_t at_once = !direct ? 1 : m == 1 ? kRowPanels : kFlatRows > 0 ? 2 : 1;
+  const int64_t most = blocking.near_floats / (kPanel * at_once);
+  if (blocking.k > most) blocking.k = most;
+  return blocking;
+}
+
+// Of the scratch, what is in front of the panels of B that are made on the way: a block of packed A with the overhang
+// of pack_rows.
+int64_t floats_in_front(const GemmBlocking& blocking, int64_t rows) {
+  constexpr int64_t kLine = 16;
+  return ((rows + kTileRows) * blocking.k + 2 * kLanes + kLine - 1) / kLine * kLine;
+}
+
 // Enough for m rows, and for any part of them.
 int64_t scratch_floats(int64_t m, int64_t k) {
   const auto needed = [k](int64_t rows) {
     const GemmBlocking blocking = gemm_blocking(rows, k, kPanel, kTileRows);
-    // A block of packed A with the overhang of pack_rows, and the last, partial panel of a plain B.
-    return (blocking.most_rows + kTileRows) * blocking.k + 2 * kLanes + kPanel * blocking.k;
+    // The last, partial panel of a plain B, or those of a narrow one.
+    const int64_t plain = kPanel * blocking.k, narrow = blocking.near_floats;
+    return floats_in_front(blocking, blocking.most_rows) + (plain > narrow ? plain : narrow);
   };
   // A single tile has longer slices of k than several.
   const int64_t all = needed(m), one = needed(m < kTileRows ? m : kTileRows);
@@ -309,13 +328,13 @@ void pack_block(const GemmArgs& args, int64_t m0, const RowGroups& groups, int64
 
 int64_t packed_a_floats(const GemmArgs& args, int64_t m, int64_t panels) {
   if (args.a_transposed || reads_in_place(args, m, panels)) return 0;
-  const GemmBlocking blocking = gemm_blocking(m, args.k, kPanel, kTileRows);
+  const GemmBlocking blocking = blocking_of(args, m, false);
   return blocking.rows >= m && m * args.k <= blocking.most_floats ? m * args.k + kLanes : 0;
 }
 
 void pack_a(const GemmArgs& args, int64_t m_begin, int64_t m_end, float* dst) {
   const int64_t rows = m_end - m_begin;
-  const GemmBlocking blocking = gemm_blocking(rows, args.k, kPanel, kTileRows);
+  const GemmBlocking blocking = blocking_of(args, rows, false);
   for (int64_t k0 = 0; k0 < args.k; k0 += blocking.k) {
     const int64_t depth = args.k - k0 < blocking.k ? args.k - k0 : blocking.k;
     pack_block(args, m_begin, RowGroups(rows, kTileRows), k0, depth, dst + rows * k0);
@@ -325,10 +344,16 @@ void pack_a(const GemmArgs& args, int64_t m_begin, int64_t m_end, float* dst) {
 void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_begin, int64_t panel_end) {
   if (m_begin >= m_end || panel_begin >= panel_end) return;
   const int64_t m_total = m_end - m_begin;
-  GemmBlocking blocking = gemm_blocking(m_total, args.k, kPanel, kTileRows);
   const bool direct = args.packed_a == nullptr && reads_in_place(args, m_total, panel_end - panel_begin);
+  GemmBlocking blocking = blocking_of(args, m_total, direct);
   const bool b_packed = args.ldb == 0;
-  float* last_panel = args.scratch + (blocking.rows + kTileRows) * blocking.k + 2 * kLanes;
+  // Numbers that are read once lie one behind the other.
+  if (args.narrow != nullptr && direct && panel_end - panel_begin > kRowPanels) {
+    for (int64_t p = panel_begin; p < panel_end; p += kRowPanels)
+      gemm(args, m_begin, m_end, p, p + kRowPanels < panel_end ? p + kRowPanels : panel_end);
+    return;
+  }
+  float* const own_panels = args.scratch + floats_in_front(blocking, blocking.rows);
   // A plain B that few rows meet is read once: a few of its rows at a time, from end to end, as prefetchers like it.
   // Down a panel every row would be another page.
   const bool along_rows = !b_packed && m_total <= kSmallRows && panel_end - panel_begin >= kRowPanels;
@@ -350,7 +375,17 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
         s.first = k0 == 0;
         s.last = k0 + depth >= args.k;
         s.b_panel = kPanel;
-        if (b_packed) {
+        const bool single =
+            m_total == 1 && direct && b_packed && p + kRowPanels <= panel_end && n + kRowPanels * kPanel <= args.n;
+        const bool flat = !single && direct && has_flat_tiles(args, rows, panel_end - p, n);
+        if (args.narrow != nullptr) {
+          const int64_t at_once = single ? kRowPanels : flat ? 2 : 1;
+          s.b_panel = depth * kPanel;
+          for (int64_t j = 0; j < at_once; ++j)
+            unpack_panel(*args.narrow, p + j, k0, depth, own_panels + j * s.b_panel);
+          s.b = own_panels;
+          s.b_stride = kPanel;
+        } else if (b_packed) {
           s.b = args.b + (p * args.k + k0) * kPanel;
           s.b_stride = kPanel;
           s.b_panel = args.k * kPanel;
@@ -359,11 +394,11 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
           s.b_stride = args.ldb;
         } else {
           // Whole vectors of a partial panel would read past the end of B.
-          pack_b(args.b + k0 * args.ldb + n, args.ldb, false, depth, args.n - n, last_panel, 0, 1);
-          s.b = last_panel;
+          pack_b(args.b + k0 * args.ldb + n, args.ldb, false, depth, args.n - n, own_panels, 0, 1);
+          s.b = own_panels;
           s.b_stride = kPanel;
         }
-        if (m_total == 1 && direct && b_packed && p + kRowPanels <= panel_end && n + kRowPanels * kPanel <= args.n) {
+        if (single) {
           row_sums(args, s, args.a + m0 * args.lda + k0, args.c + m0 * args.ldc + n, n);
           s.k = 0;
           s.first = false;
@@ -372,24 +407,30 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
           p += kRowPanels - 1;
           continue;
         }
-        if (direct && has_flat_tiles(args, rows, panel_end - p, n)) {
+        if (flat) {
           run_flat_tiles(args, s, m0, rows, k0, n);
           ++p;
           continue;
         }
         // Each group of rows fetches its share of the slice that comes after this one. A single group meets every value
         // of B once, in order: it runs ahead of itself, by what main memory delivers while a value is on its way.
-        const float* next = nullptr;
-        if (b_packed && p + 1 < panel_end) {
+        const void* next = nullptr;
+        if (args.narrow != nullptr) {
+          const int64_t row = p + 1 < panel_end ? k0 : k0 + depth;
+          next = args.narrow->numbers + (p + 1 < panel_end ? p + 1 : panel_begin) * args.narrow->panel_bytes(kPanel) +
+                 row * args.narrow->row_bytes(kPanel);
+        } else if (b_packed && p + 1 < panel_end) {
           next = args.b + ((p + 1) * args.k + k0) * kPanel;
         } else if (b_packed && !s.last) {
           next = args.b + (panel_begin * args.k + k0 + depth) * kPanel;
         } else if (b_packed && panel_end < args.panels_ahead) {
           next = args.b + panel_end * args.k * kPanel;
         }
-        const int64_t step = next == nullptr ? 0 : kPanel * static_cast<int64_t>(sizeof(float)) / groups.count;
-        s.ahead = {reinterpret_cast<const char*>(next == nullptr ? s.b : next), step, 0};
-        if (groups.count == 1 && !along_rows) {
+        const int64_t row_bytes =
+            args.narrow != nullptr ? args.narrow->row_bytes(kPanel) : kPanel * static_cast<int64_t>(sizeof(float));
+        const int64_t step = next == nullptr ? 0 : row_bytes / groups.count;
+        s.ahead = {static_cast<const char*>(next == nullptr ? s.b : next), step, 0};
+        if (groups.count == 1 && !along_rows && args.narrow == nullptr) {
           constexpr int64_t kFloat = sizeof(float), kLine = 64, kDistance = 16384;
           s.ahead = {reinterpret_cast<const char*>(s.b + kDistance / (kPanel * kFloat) * s.b_stride),
                      s.b_stride * kFloat, kPanel * kFloat > kLine ? kLine : 0};

@@ -2,7 +2,8 @@
 // Formula: c[m][n] = ops(bias[n] + sum over k of a[m][k] * b[k][n], k ascending).
 // Shapes: A is M x K, plain (a[m * lda + k]) or transposed (a[k * lda + m]). B is K x N, packed, or plain with row
 //   stride ldb. C is M x N with row stride ldc >= N.
-// Layouts: packed B is [ceil(N / panel)][K][panel], the last panel padded with zeros.
+// Layouts: packed B is [ceil(N / panel)][K][panel], the last panel padded with zeros; or narrow_b.hpp, of which a few
+//   rows at a time become such panels.
 // Aliasing: C overlaps nothing but, element for element, tensor operands of the steps.
 // Cost: 2 M N K flops; A is copied once per call into scratch, unless it is transposed, has few rows, or meets few
 //   panels.
@@ -13,6 +14,7 @@
 
 #include <cstdint>
 
+#include "plugins/cpu/kernels/matmul/narrow_b.hpp"
 #include "plugins/cpu/simd/post_op.hpp"
 
 namespace terroir::cpu {
@@ -25,7 +27,8 @@ struct GemmArgs {
   int64_t lda = 0;
   bool a_transposed = false;
   const float* b = nullptr;
-  int64_t ldb = 0;  // 0: packed by pack_b; else plain rows of B
+  int64_t ldb = 0;                  // 0: packed by pack_b; else plain rows of B
+  const NarrowB* narrow = nullptr;  // in the place of a packed b, or null
   float* c = nullptr;
   int64_t ldc = 0;
   int64_t n = 0;  // columns of B and C
